@@ -69,10 +69,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .collect();
     let environment = env::VARIABLES
         .iter()
-        .map(|&(name, about)| Variable {
-            name,
-            value: value(name),
-            about,
+        .map(|variable| Variable {
+            name: variable.name,
+            value: value(variable.name),
+            about: variable.meaning,
         })
         .collect();
     let answer = Answer {
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The devices of a kind, or the reason why there are none.
 fn of_kind(kind: &device::Kind, env: &env::Env) -> Vec<Device> {
-    let device = |name: String, opened: Result<Opened, host_rt::Error>| {
+    let device = |name: String, opened: Result<Opened, host_rt::RuntimeError>| {
         let (opened, error) = match opened {
             Ok(opened) => (Some(opened), None),
             Err(error) => (None, Some(error.to_string())),
@@ -118,7 +118,7 @@ fn value(name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-fn open(name: &str, env: &env::Env) -> Result<Opened, host_rt::Error> {
+fn open(name: &str, env: &env::Env) -> Result<Opened, host_rt::RuntimeError> {
     let can_wake_host = device::open(name, env)?.can_wake_host();
     let runtime = Runtime::open(name)?;
     let (memory, cost) = (runtime.memory(), runtime.cost());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use host_rt::Image;
-use host_rt::error::ImageError;
+use host_rt::image::ImageError;
 use host_rt::image::{self, Format, KernelDeclaration};
 use host_rt::shared_abi::{ABI_VERSION, wire::WireKind};
 use host_rt::targets::count::{Count, Parameters};

@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use host_rt::{Error, LaunchError};
+use host_rt::{LaunchError, RuntimeError};
 use serde::Serialize;
 
 /// The kernel, or a call that it made, failed.
@@ -44,7 +44,7 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     let is_deadline = |cause: &(dyn std::error::Error + 'static)| {
         matches!(
             cause.downcast_ref(),
-            Some(Error::Launch(LaunchError::Deadline { .. }))
+            Some(RuntimeError::Launch(LaunchError::Deadline { .. }))
         )
     };
     if error.chain().any(is_deadline) {
@@ -52,7 +52,7 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     }
     say(&format!("{error:#}"));
     let is_launch = error.chain().any(|cause| {
-        cause.is::<LaunchError>() || matches!(cause.downcast_ref(), Some(Error::Launch(_)))
+        cause.is::<LaunchError>() || matches!(cause.downcast_ref(), Some(RuntimeError::Launch(_)))
     });
     ExitCode::from(if is_launch { KERNEL_FAILED } else { BAD_INPUT })
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::Parser;
 use digest_calls::{NextFile, ReadChunk, Report};
 use examples::Kernel;
-use host_rt::{Functions, Grid, Runtime, wire_by_name};
+use host_rt::{Functions, Grid, Runtime};
 
 use crate::files::Files;
 use crate::options::Options;
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
 /// Digests everything; returns whether all files could be read.
 fn run(options: &Options) -> anyhow::Result<bool> {
     let mut builder = Runtime::builder(&options.device);
-    if let Some(wire) = &options.wire {
-        builder = builder.wire(wire_by_name(wire)?);
+    if let Some(wire) = options.wire {
+        builder = builder.wire(wire);
     }
     let runtime = builder.build()?;
     let image = KERNEL.image(&runtime, options.image.as_deref())?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use host_rt::shared_abi::wire::WireKind;
 
 /// Prints the SHA-256 digests of files, computed by a kernel that reads them
 /// through its host.
@@ -27,7 +28,7 @@ pub(crate) struct Options {
 
     /// The wire that carries the calls: native, gcc-ring, gcn-queue or gcc-slot [default: native]
     #[arg(long)]
-    pub(crate) wire: Option<String>,
+    pub(crate) wire: Option<WireKind>,
 
     /// Teams of device threads
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=65536))]

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use examples::Kernel;
-use host_rt::{DeviceBuffer, Error, Functions, Grid, Runtime, task};
+use host_rt::{DeviceBuffer, Functions, Grid, Runtime, RuntimeError, task};
 
 /// Lets heat flow along a ring.
 #[derive(Parser)]
@@ -66,7 +66,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         threads: 1,
     };
     let (blocks, cells) = (usize::from(options.blocks), options.cells);
-    let alloc = || -> host_rt::Result<Vec<DeviceBuffer>> {
+    let alloc = || -> Result<Vec<DeviceBuffer>, RuntimeError> {
         let block = |_| runtime.alloc(8 * u64::from(cells));
         (0..blocks).map(block).collect()
     };
@@ -96,7 +96,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
                     let line = summary(to, cells)?;
                     let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                     lines.push((step, line));
-                    Ok::<(), Error>(())
+                    Ok::<(), host_rt::Error>(())
                 });
                 let report = report.named(format!("line of step {step}"));
                 to.iter()

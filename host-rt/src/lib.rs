@@ -55,13 +55,23 @@
 //! | `base` | utilities: [environment variables](mod@env), [ranges of addresses](ranges) |
 //! | [`image`] | reading device images |
 //! | [`device`] | devices: the traits and the kinds |
-//! | [`wire`] | the consumer of each wire |
+//! | `wire` | the consumer of each wire |
 //! | [`map`] | mapping the arguments of a call |
 //! | `serve` | the threads that serve calls |
 //! | `runtime` | loading, launching, and mapped data |
 //! | [`task`] | tasks on devices and host that depend on each other |
 //!
 //! No module imports from one below it in this table.
+//!
+//! | error | failure |
+//! |---|---|
+//! | [`EnvError`](env::EnvError) | an environment variable has an invalid value |
+//! | [`ImageError`](image::ImageError) | a file is not a usable image |
+//! | [`DeviceError`](device::DeviceError) | an operation of a device failed |
+//! | [`LaunchError`], [`CallError`] | a kernel, or a call that it made, failed |
+//! | [`RuntimeError`] | one of these, or a wrong use of a runtime |
+//! | [`TaskError`](task::TaskError) | a task failed |
+//! | [`Error`] | any of them |
 
 // `device::in_process::host::words` has a call for each number of words up to 127.
 #![recursion_limit = "256"]
@@ -73,26 +83,20 @@ pub mod map;
 mod runtime;
 mod serve;
 pub mod task;
-pub mod wire;
+mod wire;
 
-pub mod error {
-    //! The errors, by layer: [`ImageError`] (a file is not a usable image), [`DeviceError`] (an
-    //! operation of a device failed), [`LaunchError`] (a kernel or a call that it made failed), and
-    //! [`Error`] over all of them.
-
-    pub use crate::base::env::EnvError;
-    pub use crate::device::DeviceError;
-    pub use crate::image::ImageError;
-    pub use crate::runtime::{Error, Result};
-    pub use crate::serve::{CallError, LaunchError};
+/// The wires' protocol code, for models and tests.
+#[doc(hidden)]
+pub mod model {
+    pub use crate::wire::{Poll, gcc, gcc_ring, gcc_slot, gcn_queue, native, panic, wake};
 }
 
 pub use base::{env, ranges};
 pub use device::{Grid, Params};
 pub use image::Image;
 pub use runtime::{
-    Builder, DeviceBuffer, Error, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut, Program,
-    Report, Result, Runtime, Transfers, TypedKernel, wire_by_name,
+    Builder, DeviceBuffer, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut, Program,
+    Report, Runtime, RuntimeError, Transfers, TypedKernel,
 };
 pub use serve::{
     CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchQueue,
@@ -100,4 +104,5 @@ pub use serve::{
 };
 pub use shared_abi;
 pub use targets;
+pub use task::error::{Error, Result};
 pub use wire::Reservation;

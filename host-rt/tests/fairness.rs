@@ -2,8 +2,8 @@
 
 use core::mem::offset_of;
 
-use host_rt::wire::Poll;
-use host_rt::wire::native::{Poller, RequestWords};
+use host_rt::model::Poll;
+use host_rt::model::native::{Poller, RequestWords};
 use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, size, slot_offset};
 use shared_abi::words::{Coherent, Store, SystemWords};
 

@@ -1,11 +1,11 @@
 //! Descriptions of images for GPUs, and bundles.
 
-use host_rt::error::ImageError;
 use host_rt::image::Format;
+use host_rt::image::ImageError;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
-use host_rt::{Error, Functions, Image, Runtime};
+use host_rt::{Functions, Image, Runtime, RuntimeError};
 use test_elf::{AMDGPU, CUDA, EXECUTABLE, File, OBJECT, SHARED, Symbol};
 
 /// In the form that rustc and clang write.
@@ -223,7 +223,7 @@ fn gccs_code_for_amd_calls_the_host_without_a_wire() {
     let runtime = Runtime::builder("host").wire(WireKind::NATIVE);
     let runtime = runtime.build().expect("a device");
     match runtime.load(&image, &Functions::new()) {
-        Err(Error::Image(ImageError::OtherMachine { .. })) => {}
+        Err(RuntimeError::Image(ImageError::OtherMachine { .. })) => {}
         other => panic!("{:?}", other.map(drop)),
     }
 }
@@ -381,7 +381,7 @@ fn the_host_device_refuses_images_for_gpus() {
     ]);
     let runtime = Runtime::open("host").expect("it is always there");
     let refusal = |bytes: &[u8]| match runtime.load(&image(bytes), &Functions::new()) {
-        Err(Error::Image(error)) => error.to_string(),
+        Err(RuntimeError::Image(error)) => error.to_string(),
         other => panic!("{:?}", other.map(|_| "loaded")),
     };
     let ptx = refusal(b".version 6.3\n.visible .entry a() { ret; }\n");

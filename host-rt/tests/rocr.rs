@@ -1,12 +1,12 @@
 //! The behaviour of this machine's ROCr without an AMD GPU.
 
-use host_rt::error::DeviceError;
-use host_rt::{Error, Runtime};
+use host_rt::device::DeviceError;
+use host_rt::{Runtime, RuntimeError};
 
 #[test]
 fn no_amd_gpu_is_said_so() {
     let error = match Runtime::open("hsa:0") {
-        Err(Error::Device(error)) => error,
+        Err(RuntimeError::Device(error)) => error,
         Err(other) => panic!("{other}"),
         Ok(_) => {
             eprintln!("SKIPPED: there is an AMD GPU");

@@ -95,7 +95,6 @@ fn errors_and_panics_travel() {
     let Err(Error::Task(error)) = result else {
         panic!("the first error");
     };
-    let error = error.downcast_ref::<TaskError>().expect("a task's");
     assert_eq!(error.task().to_string(), "task `load`");
     assert!(fine.into_inner());
 }

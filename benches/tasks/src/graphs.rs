@@ -1,7 +1,7 @@
 //! The graphs that are measured.
 
 use host_rt::task::Tasks;
-use host_rt::{DeviceBuffer, Functions, Grid, Image, Kernel, Result, Runtime};
+use host_rt::{DeviceBuffer, Functions, Grid, Image, Kernel, Result, Runtime, RuntimeError};
 
 /// Words of a block.
 const WORDS: u64 = 64;
@@ -30,7 +30,9 @@ impl Device {
         let block = |_| runtime.alloc(8 * WORDS);
         Ok(Self {
             kernel: program.kernel("mix")?,
-            blocks: (0..BLOCKS).map(block).collect::<Result<_>>()?,
+            blocks: (0..BLOCKS)
+                .map(block)
+                .collect::<Result<_, RuntimeError>>()?,
         })
     }
 }

@@ -143,7 +143,9 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         },
         environment: env::VARIABLES
             .iter()
-            .filter_map(|&(name, _)| Some((name.to_owned(), std::env::var(name).ok()?)))
+            .filter_map(|variable| {
+                Some((variable.name.to_owned(), std::env::var(variable.name).ok()?))
+            })
             .collect(),
         rounds: options.rounds(),
         seconds: options.time().as_secs_f64(),

@@ -69,8 +69,7 @@ pub(crate) struct Options {
         long,
         value_name = "WIRE,..",
         value_delimiter = ',',
-        default_value = "native,gcc-ring,gcc-slot",
-        value_parser = host_rt::wire_by_name
+        default_value = "native,gcc-ring,gcc-slot"
     )]
     pub(super) wires: Vec<WireKind>,
 

@@ -12,7 +12,7 @@ use clap::Args;
 use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::{Count, Names};
-use host_rt::{CallError, Error, Grid, Image, KernelArg, LaunchError, Runtime};
+use host_rt::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use serde::Serialize;
 
 use self::arg::{Arg, Param};
@@ -67,7 +67,7 @@ pub(crate) struct Options {
 
     /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
     /// of GCC gcc-slot]
-    #[arg(long, value_parser = host_rt::wire_by_name)]
+    #[arg(long)]
     wire: Option<WireKind>,
 
     /// Teams of device threads
@@ -198,7 +198,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     report(options.json, &answer)?;
     ended
         .map(drop)
-        .map_err(|error: LaunchError| Error::from(error).into())
+        .map_err(|error: LaunchError| RuntimeError::from(error).into())
 }
 
 /// The error, with this command's remedy if the kernel called a function of `missing`, which no
@@ -257,7 +257,7 @@ fn traced(text: &str) -> anyhow::Result<(u32, u32)> {
 }
 
 /// The image, with the parts that belong to it.
-fn open(options: &Options) -> Result<Image, Error> {
+fn open(options: &Options) -> Result<Image, RuntimeError> {
     let image = Image::open(&options.image)?;
     if options.link.is_empty() {
         return Ok(image);

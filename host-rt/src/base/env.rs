@@ -1,6 +1,7 @@
 //! All environment variables that this crate reads. A builder's value overrides the environment's,
 //! which overrides the default. An empty value counts as unset.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::debug_as_display;
@@ -14,7 +15,7 @@ pub struct EnvError {
     /// Its value.
     pub value: String,
     /// The allowed values.
-    pub expected: String,
+    pub expected: &'static str,
 }
 
 debug_as_display!(EnvError);
@@ -47,53 +48,125 @@ pub struct Env {
     pub emu_patience: Option<Duration>,
 }
 
-/// Names and meanings, for help texts.
-pub const VARIABLES: [(&str, &str); 11] = [
-    (
-        "GOMP_REVERSE_OFFLOAD_THREADS",
-        "maximum number of host threads that serve calls, 1 to 1024 (8)",
-    ),
-    (
-        "REVOFF_SLOTS",
-        "slots of a native wire, a power of two from 1 to 1024 (1024)",
-    ),
-    (
-        "REVOFF_BOUNCE",
-        "bounce area per device, 1M to 1G, in steps of 512K (16M)",
-    ),
-    (
-        "REVOFF_HOST_MEMORY",
-        "device memory of the host device, 1M to 1T (16G, reserved and used as needed)",
-    ),
-    (
-        "REVOFF_HOST_STACK",
-        "stack of a device thread of the host device, 16K to 512K (256K)",
-    ),
-    (
-        "REVOFF_DEADLINE",
-        "whole seconds that a kernel may take before its launch fails, 1 to 1000000 (no limit)",
-    ),
-    (
-        "REVOFF_EMU_MEMORY",
-        "device memory of emu, 1M to 1T (16G, reserved and used as needed)",
-    ),
-    (
-        "REVOFF_EMU_THREADS",
-        "number of emu's multiprocessors, each a host thread, 1 to 1024 (the machine's cores)",
-    ),
-    (
-        "REVOFF_EMU_CHECK",
-        "1: unordered accesses of emu's threads to the same memory are faults (0)",
-    ),
-    (
-        "REVOFF_EMU_PATIENCE",
-        "whole seconds without progress after which looping threads of emu count as deadlocked, \
-         1 to 1000000 (10)",
-    ),
-    (
-        "REVOFF_REQUEST_MEMORY",
-        "host memory that the arguments of all calls of a device may use together, 1M to 1T (4G)",
-    ),
+/// A variable of the environment.
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its meaning, its values, and the default in parentheses.
+    pub meaning: &'static str,
+    /// The allowed values.
+    expected: &'static str,
+    /// Sets its field to a value; `None` if the value is invalid.
+    set: fn(&mut Env, &str) -> Option<()>,
+}
+
+/// All variables.
+pub const VARIABLES: [Variable; 11] = [
+    Variable {
+        name: "GOMP_REVERSE_OFFLOAD_THREADS",
+        meaning: "maximum number of host threads that serve calls, 1 to 1024 (8)",
+        expected: "a number from 1 to 1024",
+        set: |env, text| {
+            env.threads = Some(number(text, 1..=1024)? as usize);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_SLOTS",
+        meaning: "slots of a native wire, a power of two from 1 to 1024 (1024)",
+        expected: "a power of two from 1 to 1024",
+        set: |env, text| {
+            let slots = number(text, 1..=1024).filter(|slots| slots.is_power_of_two())?;
+            env.slots = Some(slots as u32);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_BOUNCE",
+        meaning: "bounce area per device, 1M to 1G, in steps of 512K (16M)",
+        expected: "a size from 1M to 1G in steps of 512K",
+        set: |env, text| {
+            let bytes = size(text, 1 << 20..=1 << 30)?;
+            env.bounce_bytes = Some(bytes.is_multiple_of(512 << 10).then_some(bytes)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_HOST_MEMORY",
+        meaning: "device memory of the host device, 1M to 1T (16G, reserved and used as needed)",
+        expected: "a size from 1M to 1T",
+        set: |env, text| {
+            env.host_memory = Some(size(text, 1 << 20..=1 << 40)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_HOST_STACK",
+        meaning: "stack of a device thread of the host device, 16K to 512K (256K)",
+        expected: "a size from 16K to 512K",
+        set: |env, text| {
+            env.host_stack = Some(size(text, 16 << 10..=512 << 10)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_DEADLINE",
+        meaning: "whole seconds that a kernel may take before its launch fails, 1 to 1000000 (no \
+                  limit)",
+        expected: "a whole number of seconds from 1 to 1000000",
+        set: |env, text| {
+            env.deadline = Some(seconds(text)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_EMU_MEMORY",
+        meaning: "device memory of emu, 1M to 1T (16G, reserved and used as needed)",
+        expected: "a size from 1M to 1T",
+        set: |env, text| {
+            env.emu_memory = Some(size(text, 1 << 20..=1 << 40)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_EMU_THREADS",
+        meaning: "number of emu's multiprocessors, each a host thread, 1 to 1024 (the machine's \
+                  cores)",
+        expected: "a number from 1 to 1024",
+        set: |env, text| {
+            env.emu_threads = Some(number(text, 1..=1024)? as u32);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_EMU_CHECK",
+        meaning: "1: unordered accesses of emu's threads to the same memory are faults (0)",
+        expected: "0 or 1",
+        set: |env, text| {
+            env.emu_check = Some(number(text, 0..=1)? == 1);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_EMU_PATIENCE",
+        meaning: "whole seconds without progress after which looping threads of emu count as \
+                  deadlocked, 1 to 1000000 (10)",
+        expected: "a whole number of seconds from 1 to 1000000",
+        set: |env, text| {
+            env.emu_patience = Some(seconds(text)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_REQUEST_MEMORY",
+        meaning: "host memory that the arguments of all calls of a device may use together, 1M to \
+                  1T (4G)",
+        expected: "a size from 1M to 1T",
+        set: |env, text| {
+            env.request_memory = Some(size(text, 1 << 20..=1 << 40)?);
+            Some(())
+        },
+    },
 ];
 
 impl Env {
@@ -110,63 +183,33 @@ impl Env {
     /// # Errors
     /// As for [`read`](Self::read).
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Self, EnvError> {
-        let read = |index: usize, expected: &str, parse: &dyn Fn(&str) -> Option<u64>| {
-            let (name, _) = VARIABLES[index];
-            let Some(value) = get(name).filter(|value| !value.is_empty()) else {
-                return Ok(None);
+        let mut env = Self::default();
+        for variable in &VARIABLES {
+            let Some(value) = get(variable.name).filter(|value| !value.is_empty()) else {
+                continue;
             };
-            match parse(value.trim()) {
-                Some(number) => Ok(Some(number)),
-                None => Err(EnvError {
-                    name,
+            if (variable.set)(&mut env, value.trim()).is_none() {
+                return Err(EnvError {
+                    name: variable.name,
                     value,
-                    expected: expected.to_owned(),
-                }),
+                    expected: variable.expected,
+                });
             }
-        };
-        let bytes = |low: u64, high: u64, step: u64| {
-            move |text: &str| {
-                parse_bytes(text).filter(|n| (low..=high).contains(n) && n % step == 0)
-            }
-        };
-        Ok(Self {
-            threads: read(0, "a number from 1 to 1024", &|text| {
-                text.parse().ok().filter(|n| (1..=1024).contains(n))
-            })?
-            .map(|n| n as usize),
-            slots: read(1, "a power of two from 1 to 1024", &|text| {
-                text.parse::<u64>()
-                    .ok()
-                    .filter(|n| n.is_power_of_two() && *n <= 1024)
-            })?
-            .map(|n| n as u32),
-            bounce_bytes: read(
-                2,
-                "a size from 1M to 1G in steps of 512K",
-                &bytes(1 << 20, 1 << 30, 512 << 10),
-            )?,
-            host_memory: read(3, "a size from 1M to 1T", &bytes(1 << 20, 1 << 40, 1))?,
-            deadline: read(5, "a whole number of seconds from 1 to 1000000", &|text| {
-                text.parse().ok().filter(|n| (1..=1_000_000).contains(n))
-            })?
-            .map(Duration::from_secs),
-            host_stack: read(4, "a size from 16K to 512K", &bytes(16 << 10, 512 << 10, 1))?,
-            emu_memory: read(6, "a size from 1M to 1T", &bytes(1 << 20, 1 << 40, 1))?,
-            emu_threads: read(7, "a number from 1 to 1024", &|text| {
-                text.parse().ok().filter(|n| (1..=1024).contains(n))
-            })?
-            .map(|n| n as u32),
-            emu_check: read(8, "0 or 1", &|text| {
-                text.parse().ok().filter(|n| (0..=1).contains(n))
-            })?
-            .map(|n| n == 1),
-            emu_patience: read(9, "a whole number of seconds from 1 to 1000000", &|text| {
-                text.parse().ok().filter(|n| (1..=1_000_000).contains(n))
-            })?
-            .map(Duration::from_secs),
-            request_memory: read(10, "a size from 1M to 1T", &bytes(1 << 20, 1 << 40, 1))?,
-        })
+        }
+        Ok(env)
     }
+}
+
+fn number(text: &str, allowed: RangeInclusive<u64>) -> Option<u64> {
+    text.parse().ok().filter(|number| allowed.contains(number))
+}
+
+fn size(text: &str, allowed: RangeInclusive<u64>) -> Option<u64> {
+    parse_bytes(text).filter(|bytes| allowed.contains(bytes))
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    number(text, 1..=1_000_000).map(Duration::from_secs)
 }
 
 /// A size in bytes with an optional suffix K, M, G or T (powers of 1024).

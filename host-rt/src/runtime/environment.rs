@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::copies::Counts;
 use super::on_device::OnDevice;
-use super::{Error, Result};
+use super::{Result, RuntimeError};
 use crate::base::ranges::{AddrRange, Found, RangeMap};
 
 /// The host data that guards have mapped to a device. Temporary copies for a launch are not in it.
@@ -182,8 +182,8 @@ fn drop_forgotten(entries: &mut RangeMap<Entry>, range: AddrRange) {
     }
 }
 
-fn straddles(what: String, range: AddrRange, present: AddrRange) -> Error {
-    Error::Straddles {
+fn straddles(what: String, range: AddrRange, present: AddrRange) -> RuntimeError {
+    RuntimeError::Straddles {
         what,
         range,
         present,

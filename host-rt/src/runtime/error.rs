@@ -1,4 +1,5 @@
-//! [`Error`], which the functions of a runtime return. It wraps the errors of the layers below.
+//! [`RuntimeError`], which the functions of a runtime return. It wraps the errors of the layers
+//! below.
 
 use crate::base::debug_as_display;
 use crate::base::env::EnvError;
@@ -7,10 +8,10 @@ use crate::device::DeviceError;
 use crate::image::ImageError;
 use crate::serve::LaunchError;
 
-/// Any error of this crate.
+/// The failure of a function of a [`Runtime`](crate::Runtime), a program or a launch.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum RuntimeError {
     /// See [`ImageError`].
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -20,9 +21,6 @@ pub enum Error {
     /// See [`LaunchError`].
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// An error of a task. `downcast_ref` gives the [`TaskError`](crate::task::TaskError).
-    #[error(transparent)]
-    Task(Box<dyn std::error::Error + Send + Sync>),
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -58,18 +56,12 @@ pub enum Error {
         /// The function.
         name: String,
     },
-    /// A wire that does not exist.
-    #[error("there is no wire `{name}`: use native, gcc-ring, gcn-queue or gcc-slot")]
-    NoWire {
-        /// The name that was given.
-        name: String,
-    },
 }
 
-debug_as_display!(Error);
+debug_as_display!(RuntimeError);
 
-/// The result of this crate's functions.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+/// The result of a runtime's functions.
+pub(crate) type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
 #[cfg(test)]
 mod tests {
@@ -88,7 +80,7 @@ mod tests {
             wanted: "a shared object".to_owned(),
             arch,
         };
-        let error = Error::from(image);
+        let error = RuntimeError::from(image);
         assert!(
             format!("{error:?}").contains("cargo xtask images --kernel-crate DIR --target host")
         );

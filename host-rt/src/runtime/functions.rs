@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host_fn::HostFunction;
 
-use super::{Error, Result};
+use super::{Result, RuntimeError};
 use crate::serve::{Entry, RawFunction};
 
 /// The functions that an image is loaded with, by name.
@@ -51,7 +51,7 @@ impl Functions {
     fn insert(&mut self, entry: Entry) -> Result<&mut Self> {
         let name = entry.name().to_owned();
         if self.by_name.contains_key(&name) {
-            return Err(Error::TwiceRegistered { name });
+            return Err(RuntimeError::TwiceRegistered { name });
         }
         self.by_name.insert(name, Arc::new(entry));
         Ok(self)

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use targets::count::Count;
 
-use super::{Error, Kernel, KernelArg, Report, Result};
+use super::{Kernel, KernelArg, Report, Result, RuntimeError};
 use crate::device::{Caller, DeviceError, Grid, InlineCall, InlineLaunch};
 use crate::serve::LaunchError;
 
@@ -55,7 +55,7 @@ impl Kernel {
             return Ok(launch.wait()?);
         };
         if self.declaration.info.is_some() {
-            return Err(Error::BadArguments {
+            return Err(RuntimeError::BadArguments {
                 kernel: self.declaration.name.clone(),
                 expected: "a pointer to its parameters, as `launch` passes it".to_owned(),
                 given: Count(words.len() as u64, "word").to_string(),

@@ -50,7 +50,8 @@ pub use self::builder::Builder;
 use self::copies::Counts;
 pub use self::copies::Transfers;
 use self::environment::Environment;
-pub use self::error::{Error, Result};
+pub(crate) use self::error::Result;
+pub use self::error::RuntimeError;
 pub use self::functions::Functions;
 pub use self::launch::{Launch, Report};
 pub use self::mapped::{Mapped, MappedMut};
@@ -61,19 +62,6 @@ use crate::device::{Device, DeviceAddr, Fill, MemoryInfo, Queue};
 use crate::map::PresentTable;
 use crate::serve::{Cost, LaunchQueue, Server, Waiting};
 use crate::wire::Reservation;
-
-/// The wire called `name`.
-///
-/// # Errors
-/// No wire has that name.
-pub fn wire_by_name(name: &str) -> Result<WireKind> {
-    WireKind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == Some(name))
-        .ok_or_else(|| Error::NoWire {
-            name: name.to_owned(),
-        })
-}
 
 /// A device, with the threads and wires by which its kernels call the host.
 ///

@@ -7,7 +7,7 @@ use std::time::Instant;
 use targets::count::{Names, Parameters};
 
 use super::panic_record::PanicRecord;
-use super::{DeviceBuffer, Error, Inner, Launch, Result, Runtime};
+use super::{DeviceBuffer, Inner, Launch, Result, Runtime, RuntimeError};
 use crate::base::lock::lock;
 use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Params, Queue};
 use crate::image::{Image, ImageError, KernelDeclaration};
@@ -208,7 +208,7 @@ impl Kernel {
         args: &[&dyn KernelArg],
     ) -> Result<Launch> {
         if !queue.is_of(&self.program.inner.runtime.server) {
-            return Err(Error::BadArguments {
+            return Err(RuntimeError::BadArguments {
                 kernel: self.declaration.name.clone(),
                 expected: "a launch queue of its own runtime".to_owned(),
                 given: "one of another".to_owned(),
@@ -291,7 +291,7 @@ impl Kernel {
                 }
             }
         };
-        Err(Error::BadArguments {
+        Err(RuntimeError::BadArguments {
             kernel: name.clone(),
             expected,
             given: Parameters(&given).to_string(),

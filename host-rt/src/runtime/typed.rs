@@ -6,7 +6,7 @@ use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 use super::arguments::StagedArgs;
 use super::copies::Copies;
 use super::load::read_global;
-use super::{Error, Kernel, Program, Report, Result};
+use super::{Kernel, Program, Report, Result, RuntimeError};
 use crate::device::Grid;
 use crate::image::{Image, ImageError};
 
@@ -66,7 +66,7 @@ pub struct TypedKernel {
 impl Launcher for TypedKernel {
     type Grid = Grid;
     type Report = Report;
-    type Error = Error;
+    type Error = RuntimeError;
 
     unsafe fn launch(&self, grid: Grid, arguments: &[Argument<'_>]) -> Result<Report> {
         let runtime = self.kernel.runtime();

@@ -11,7 +11,7 @@ use super::slab::Id;
 use super::work::Work;
 use crate::base::lock::lock;
 use crate::device::{DeviceError, Fault};
-use crate::runtime::{Error, Runtime};
+use crate::runtime::{Runtime, RuntimeError};
 
 /// The devices of a scope, in the order of their first task.
 pub(super) struct Devices {
@@ -89,7 +89,7 @@ impl Device {
         shared: &Shared,
         id: Id,
         marks: &[Mark<Position>],
-    ) -> Result<Arc<TaskQueue>, Error> {
+    ) -> Result<Arc<TaskQueue>, RuntimeError> {
         let mut queues = lock(&self.queues);
         let is_ours = |mark: &&Mark<_>| mark.queue.device == self.number;
         let behind = marks.iter().filter(is_ours).find_map(|mark| {
@@ -142,8 +142,8 @@ impl Device {
     }
 
     /// The error for the device's message about one of its queues.
-    pub(super) fn failure(&self, fault: &Fault) -> Error {
-        Error::Device(DeviceError::Driver {
+    pub(super) fn failure(&self, fault: &Fault) -> RuntimeError {
+        RuntimeError::Device(DeviceError::Driver {
             device: self.runtime.device_name().to_owned(),
             reason: fault.to_string(),
         })
@@ -195,7 +195,7 @@ impl Shared {
 
 /// The way in which a task left its queue.
 pub(super) struct LeftQueue {
-    pub(super) error: Option<Error>,
+    pub(super) error: Option<RuntimeError>,
     /// An earlier operation in the queue had failed.
     pub(super) behind_failure: bool,
 }

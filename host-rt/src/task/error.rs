@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::debug_as_display;
-use crate::runtime::Error;
+use crate::runtime::RuntimeError;
 
 /// A task's name in messages: its number, in the order of spawning, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum TaskError {
         /// The task.
         task: TaskName,
         /// The reason.
-        cause: Arc<Error>,
+        cause: Arc<RuntimeError>,
     },
     /// A host task returned an error.
     #[error("{task} failed: {message}")]
@@ -109,11 +109,30 @@ impl TaskError {
 
 debug_as_display!(TaskError);
 
-impl From<TaskError> for Error {
-    fn from(error: TaskError) -> Self {
-        Self::Task(Box::new(error))
+/// Any error of this crate's functions. Defined in the topmost layer, since [`scope`](super::scope)
+/// returns it.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// See [`RuntimeError`].
+    #[error(transparent)]
+    Runtime(RuntimeError),
+    /// See [`TaskError`].
+    #[error(transparent)]
+    Task(#[from] TaskError),
+}
+
+debug_as_display!(Error);
+
+/// A [`RuntimeError`], or an error that one wraps.
+impl<E: Into<RuntimeError>> From<E> for Error {
+    fn from(error: E) -> Self {
+        Self::Runtime(error.into())
     }
 }
+
+/// The result of functions that use runtimes and tasks.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The chain from a task to the first cause of its failure.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@
 //!     let sum = tasks.try_host(|| {
 //!         let mut values = vec![0u64; 1000];
 //!         x.read(0, &mut values)?;
-//!         Ok::<u64, host_rt::Error>(values.iter().sum())
+//!         Ok::<u64, host_rt::RuntimeError>(values.iter().sum())
 //!     });
 //!     let sum = sum.reads(&x).named("sum").spawn()?.wait()?;
 //!     assert_eq!(sum, 0);
@@ -48,7 +48,7 @@
 
 mod args;
 mod devices;
-mod error;
+pub(crate) mod error;
 mod graph;
 mod group;
 mod handle;

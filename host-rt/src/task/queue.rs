@@ -11,7 +11,7 @@ use super::slab::Id;
 use super::work::TargetWork;
 use crate::base::lock::lock;
 use crate::device::{DeviceError, Event, Queue};
-use crate::runtime::{Error, Launch};
+use crate::runtime::{Launch, RuntimeError};
 
 /// A queue, which runs its tasks in order.
 ///
@@ -77,7 +77,7 @@ impl TaskQueue {
         shared: &Shared,
         device: &Arc<Device>,
         number: u32,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Arc<Self>, RuntimeError> {
         let queue = Arc::new(Self {
             device: Arc::clone(device),
             number,
@@ -123,7 +123,7 @@ impl TaskQueue {
         id: Id,
         marks: &[Mark<Position>],
         work: &mut TargetWork<'_>,
-    ) -> Result<Mark<Position>, Error> {
+    ) -> Result<Mark<Position>, RuntimeError> {
         let mut current = lock(&self.queue);
         let queue = self.id(current.epoch);
         let mut start = None;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::args::TaskArgs;
-use super::error::TaskError;
+use super::error::{Result, TaskError};
 use super::graph::{Executor, Family, Resolve, Stats};
 use super::group::Group;
 use super::handle::Value;
@@ -17,7 +17,7 @@ use super::spawn::Task;
 use super::work::{Work, run};
 use crate::base::lock::lock;
 use crate::device::{Grid, Params};
-use crate::runtime::{DeviceBuffer, Kernel, Launch, Result, Runtime};
+use crate::runtime::{DeviceBuffer, Kernel, Launch, Runtime, RuntimeError};
 
 /// The default limit of threads that run host tasks of a scope, on a machine with enough
 /// processors.
@@ -234,7 +234,9 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     fn on_device(
         &'scope self,
         runtime: &Runtime,
-        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<Launch>> + Send + 'scope,
+        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<Launch>, RuntimeError>
+        + Send
+        + 'scope,
     ) -> Task<'scope, 'scope, ()> {
         let (number, domain) = self.shared.devices.number_of(runtime);
         let work = Work::Target(number, Box::new(work));

@@ -7,7 +7,7 @@ use super::queue::{Item, TaskQueue};
 use super::shared::Shared;
 use crate::base::lock::{lock, wait};
 use crate::device::{Event, EventState};
-use crate::runtime::Error;
+use crate::runtime::RuntimeError;
 use crate::serve::LaunchError;
 
 /// The number of polls of an event, with a yield after each, before the thread sleeps until the
@@ -57,14 +57,14 @@ impl TaskQueue {
                     end,
                 });
                 self.renew(item.epoch);
-                error.map(Error::Launch)
+                error.map(RuntimeError::Launch)
             } else if let Err(reason) = item.at.end.sync() {
                 failed = epoch;
                 self.renew(item.epoch);
-                let error = error.map(Error::Launch);
+                let error = error.map(RuntimeError::Launch);
                 error.or_else(|| Some(device.failure(&reason)))
             } else {
-                error.map(Error::Launch)
+                error.map(RuntimeError::Launch)
             };
             let end = LeftQueue {
                 error,

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use super::error::{TaskError, TaskName};
 use crate::device::Queue;
-use crate::runtime::{Error, Launch};
+use crate::runtime::{Launch, RuntimeError};
 
 /// The work of a host task; it gets the task's name for its errors.
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
@@ -12,7 +12,7 @@ pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError>
 /// Queues the operations of a target task, once or, after an unrelated failure, again. Calls no
 /// foreign code, since the queue is locked meanwhile.
 pub(super) type TargetWork<'a> =
-    Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, Error> + Send + 'a>;
+    Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, RuntimeError> + Send + 'a>;
 
 /// The work of a task.
 pub(super) enum Work<'a> {

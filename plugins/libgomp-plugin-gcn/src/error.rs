@@ -36,7 +36,7 @@ pub(crate) enum Error {
     #[error("a heap of {bytes} bytes, GCN_HEAP_SIZE: {source}")]
     Heap {
         bytes: u64,
-        source: Box<host_rt::Error>,
+        source: Box<host_rt::RuntimeError>,
     },
     #[error(
         "{teams} teams with arenas of {arena} bytes each, and GCC's device code knows its way in \
@@ -63,7 +63,7 @@ pub(crate) enum Error {
         bytes: u64,
         teams: u32,
         threads: u32,
-        source: Box<host_rt::Error>,
+        source: Box<host_rt::RuntimeError>,
     },
     /// A constructor or destructor called `exit`.
     #[error("kernel `{kernel}`: {fault}")]

@@ -54,7 +54,7 @@ impl Gpu for Gcn {
             .kernels;
         arguments::check(&kernels).map_err(of_image)?;
         let image = Image::from_bytes(name, described.bytes.as_slice());
-        let image = image.map_err(host_rt::Error::from)?;
+        let image = image.map_err(host_rt::RuntimeError::from)?;
         let program = device.runtime.load(&image, &Functions::new());
         let remedy = || {
             let processor = processor(device);

@@ -128,7 +128,7 @@ impl Gpu for Nvptx {
 }
 
 /// The image that the device links the texts to.
-fn link(name: &str, described: &ImageDescription) -> host_rt::Result<Image> {
+fn link(name: &str, described: &ImageDescription) -> host_rt::Result<Image, host_rt::RuntimeError> {
     let parts = described.texts.iter().enumerate().map(|(at, text)| {
         let name = format!("{name}, PTX text {at}");
         Image::from_bytes(name, text.as_bytes())

@@ -6,8 +6,8 @@ use std::sync::{
     Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
+use host_rt::device::DeviceError;
 use host_rt::device::{DeviceAddr, Fill, Global, Queue};
-use host_rt::error::DeviceError;
 use host_rt::ranges::AddrRange;
 use host_rt::{DeviceBuffer, Runtime};
 
@@ -92,7 +92,7 @@ impl Device {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(crate) fn open(ord: usize, name: &str) -> host_rt::Result<Self> {
+    pub(crate) fn open(ord: usize, name: &str) -> host_rt::Result<Self, host_rt::RuntimeError> {
         let runtime = Runtime::open(name)?;
         libgomp::debug(&format!(
             "device {ord} is `{name}`: {}",
@@ -124,7 +124,7 @@ impl Device {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub fn memory(&self, bytes: u64) -> host_rt::Result<DeviceBuffer> {
+    pub fn memory(&self, bytes: u64) -> host_rt::Result<DeviceBuffer, host_rt::RuntimeError> {
         let memory = self.runtime.alloc_filled(bytes, Fill::Any);
         memory.or_else(|_| {
             // Unused memory of launches may be in the way.
@@ -137,7 +137,7 @@ impl Device {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub fn launch_memory(&self, bytes: u64) -> host_rt::Result<CachedBlock> {
+    pub fn launch_memory(&self, bytes: u64) -> host_rt::Result<CachedBlock, host_rt::RuntimeError> {
         let block = self
             .cache
             .take(bytes)
@@ -149,7 +149,7 @@ impl Device {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64> {
+    pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64, host_rt::RuntimeError> {
         let buffer = self.memory(bytes)?;
         let address = buffer.address();
         self.write().insert(address, Memory::Allocated(buffer));
@@ -263,7 +263,7 @@ impl Device {
     pub(crate) fn copy(
         &self,
         copy: impl FnOnce(&mut dyn Queue) -> Result<(), DeviceError>,
-    ) -> host_rt::Result<()> {
+    ) -> host_rt::Result<(), host_rt::RuntimeError> {
         let mut queue = self.runtime.queue()?;
         let copied = copy(&mut *queue);
         // Even after a failure, since earlier copies may be pending.

@@ -2,16 +2,17 @@
 
 use std::io;
 
+use host_rt::LaunchError;
+use host_rt::device::DeviceError;
 use host_rt::device::Global;
-use host_rt::error::{DeviceError, LaunchError};
 
 /// A request of libgomp, or a call of the host, failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// See [`host_rt::Error`].
+    /// See [`host_rt::RuntimeError`].
     #[error(transparent)]
-    Host(#[from] host_rt::Error),
+    Host(#[from] host_rt::RuntimeError),
     /// See [`DeviceError`].
     #[error(transparent)]
     Device(#[from] DeviceError),

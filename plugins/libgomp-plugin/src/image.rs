@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use host_rt::error::ImageError;
+use host_rt::image::ImageError;
 
 use crate::error::{Error, Result};
 use crate::kind::kind;
@@ -26,9 +26,9 @@ pub(crate) fn host_version(version: u32) -> Result<u32> {
 
 /// The error of a rejected image, with a `remedy` if it is for another device.
 #[must_use]
-pub fn refused(error: host_rt::Error, remedy: impl FnOnce() -> String) -> Error {
+pub fn refused(error: host_rt::RuntimeError, remedy: impl FnOnce() -> String) -> Error {
     match error {
-        host_rt::Error::Image(ImageError::OtherMachine {
+        host_rt::RuntimeError::Image(ImageError::OtherMachine {
             name,
             found,
             device,

@@ -329,7 +329,7 @@ pub(crate) unsafe fn write(ord: i32, to: u64, from: *const u8, bytes: usize) -> 
 
 #[cfg(test)]
 mod tests {
-    use host_rt::error::DeviceError;
+    use host_rt::device::DeviceError;
 
     use super::*;
 

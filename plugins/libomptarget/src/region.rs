@@ -269,7 +269,11 @@ impl Region {
         &self,
         args: &Args<'_>,
         at: *const Ident,
-        start: impl FnOnce(&Kernel, Grid, &[&dyn KernelArg]) -> host_rt::Result<Launch>,
+        start: impl FnOnce(
+            &Kernel,
+            Grid,
+            &[&dyn KernelArg],
+        ) -> host_rt::Result<Launch, host_rt::RuntimeError>,
     ) -> Result<(PendingLaunch, String), Failed> {
         let mut stream = Stream::new(&self.device);
         // SAFETY: the caller's promise is that of `launch`.

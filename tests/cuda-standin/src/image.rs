@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use host_rt::Image;
-use host_rt::error::ImageError;
+use host_rt::image::ImageError;
 use host_rt::shared_abi::image::HOST_ARCH;
 use standin::declared;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use host_rt::device::DeviceError;
 use host_rt::device::{Device, DeviceAddr, Queue};
-use host_rt::error::DeviceError;
 use hsa_runtime_sys::*;
 
 use crate::agent::CPU;

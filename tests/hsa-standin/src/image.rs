@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use host_rt::Image;
-use host_rt::error::ImageError;
+use host_rt::image::ImageError;
 use host_rt::shared_abi::image::HOST_ARCH;
 use object::Endianness;
 use object::read::elf::{ElfFile64, ProgramHeader};

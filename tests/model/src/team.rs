@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use host_rt::wire::Poll;
+use host_rt::model::Poll;
 use loom::sync::Mutex;
 
 /// Unsuccessful polls of a wait after which its run is not branched any more. Another poll gives no

@@ -4,8 +4,8 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_ring as producer;
-use host_rt::wire::gcc::{Completion, RequestWords};
-use host_rt::wire::gcc_ring::{Poller, complete};
+use host_rt::model::gcc::{Completion, RequestWords};
+use host_rt::model::gcc_ring::{Poller, complete};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};

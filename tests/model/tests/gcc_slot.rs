@@ -4,8 +4,8 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_slot as producer;
-use host_rt::wire::gcc::RequestWords;
-use host_rt::wire::gcc_slot::{Poller, complete};
+use host_rt::model::gcc::RequestWords;
+use host_rt::model::gcc_slot::{Poller, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use device_rt::wire::gcc_ring::wait;
 use device_rt::wire::gcn_queue as producer;
-use host_rt::wire::gcc::{Completion, RequestWords};
-use host_rt::wire::gcn_queue::{Poller, complete};
-use host_rt::wire::{Poll, gcc_ring};
+use host_rt::model::gcc::{Completion, RequestWords};
+use host_rt::model::gcn_queue::{Poller, complete};
+use host_rt::model::{Poll, gcc_ring};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use device_rt::wire::native::Producer;
 use device_rt::{claims, lanes};
-use host_rt::wire::Poll;
-use host_rt::wire::native::{Poller, RequestWords, complete};
+use host_rt::model::Poll;
+use host_rt::model::native::{Poller, RequestWords, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, add_request_words, explore, pause};

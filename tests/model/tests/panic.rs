@@ -3,7 +3,7 @@
 use core::mem::offset_of;
 
 use device_rt::panic_record::fill;
-use host_rt::wire::panic::place;
+use host_rt::model::panic::place;
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Weak, explore, pause};

@@ -8,7 +8,7 @@ use device_rt::claims::Claim;
 use device_rt::wake::wake_if_sleeping;
 use device_rt::wire::gcc_slot as slot_producer;
 use device_rt::wire::native::Producer;
-use host_rt::wire::{Poll, gcc_slot, native, wake};
+use host_rt::model::{Poll, gcc_slot, native, wake};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;
 use model::Side::{Device, Host};

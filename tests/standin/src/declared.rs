@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use host_rt::Image;
-use host_rt::error::ImageError;
+use host_rt::image::ImageError;
 use host_rt::shared_abi::image::{FUNCTION_PREFIX, IMAGE_INFO, KERNEL_PREFIX};
 
 /// Initial bytes of the symbols with an image's descriptions.

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use host_rt::device::DeviceError;
 use host_rt::device::{Fill, Queue};
-use host_rt::error::DeviceError;
 use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Runtime};
 
@@ -48,7 +48,7 @@ impl Device {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(crate) fn open(number: usize, name: &str) -> host_rt::Result<Self> {
+    pub(crate) fn open(number: usize, name: &str) -> host_rt::Result<Self, host_rt::RuntimeError> {
         let runtime = Runtime::open(name)?;
         let calls_kernels = runtime.arch() == DeviceArch::this_machine();
         let is_emulated = matches!(runtime.arch(), DeviceArch::Emulated(_));

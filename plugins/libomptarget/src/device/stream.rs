@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use host_rt::device::DeviceError;
 use host_rt::device::{DeviceAddr, Event, EventState, Queue};
-use host_rt::error::DeviceError;
 
 use super::Device;
 use super::mapped::{Content, Mapped};

@@ -14,7 +14,10 @@ use crate::report::message;
 ///
 /// # Errors
 /// The image's list of functions is invalid.
-pub(crate) fn of(image: &Image, descriptor: usize) -> host_rt::Result<Functions> {
+pub(crate) fn of(
+    image: &Image,
+    descriptor: usize,
+) -> host_rt::Result<Functions, host_rt::RuntimeError> {
     let mut functions = Functions::new();
     let program = Objects::of(descriptor);
     for declared in image.functions()? {

@@ -113,7 +113,7 @@ impl Description {
 
 /// # Safety
 /// As for [`Description::read`].
-unsafe fn read_image(at: usize, image: &DeviceImage) -> Result<Image, host_rt::error::ImageError> {
+unsafe fn read_image(at: usize, image: &DeviceImage) -> Result<Image, host_rt::image::ImageError> {
     let len = image.end.addr().saturating_sub(image.start.addr());
     // SAFETY: the caller's promise.
     let bytes = unsafe { std::slice::from_raw_parts(image.start.cast::<u8>(), len) };
@@ -224,7 +224,8 @@ impl Library {
             };
             let functions = host_functions::of(&image, self.descriptor);
             let program = functions.and_then(|functions| device.runtime.load(&image, &functions));
-            let said = |error: host_rt::Error| lacks(&image).unwrap_or_else(|| error.to_string());
+            let said =
+                |error: host_rt::RuntimeError| lacks(&image).unwrap_or_else(|| error.to_string());
             let program = program.map_err(|error| why.push(said(error))).ok()?;
             Some((program, image.has_reverse_offload()))
         });

@@ -53,7 +53,7 @@ struct Registry {
 /// A device that is opened at its first use.
 struct LazyDevice {
     name: String,
-    opened: OnceLock<host_rt::Result<Arc<Device>>>,
+    opened: OnceLock<host_rt::Result<Arc<Device>, host_rt::RuntimeError>>,
 }
 
 /// A kernel of an image on a device.

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 use host_rt::Launch;
-use host_rt::error::LaunchError;
+use host_rt::LaunchError;
 
 use crate::abi::libomp;
 use crate::report::message;

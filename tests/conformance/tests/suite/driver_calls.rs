@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use conformance::{Target, child, process};
 use conformance_calls::launch::{Increment, Places};
 use cuda_standin::loader;
-use host_rt::{Error, Functions, Grid, LaunchError};
+use host_rt::{Functions, Grid, LaunchError, RuntimeError};
 
 use crate::driver_errors::PREFIX;
 use crate::image::image;
@@ -197,7 +197,7 @@ fn a_typed_launch_leaves_no_copy_from_the_host(target: &Target) {
     let start = Instant::now();
     let error = kernel.launch(grid, &mut counts).unwrap_err();
     assert!(
-        matches!(error, Error::Launch(LaunchError::Deadline { .. })),
+        matches!(error, RuntimeError::Launch(LaunchError::Deadline { .. })),
         "{error}"
     );
     let delay = std::env::var(DELAY).unwrap().parse().unwrap();

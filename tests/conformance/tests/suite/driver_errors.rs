@@ -4,8 +4,9 @@
 use conformance::{Target, process};
 use cuda_standin::image::{DOES_NOT_LINK, FATBIN};
 use cuda_standin::loader;
-use host_rt::error::{DeviceError, ImageError};
-use host_rt::{Error, Functions, Image, Runtime};
+use host_rt::device::DeviceError;
+use host_rt::image::ImageError;
+use host_rt::{Functions, Image, Runtime, RuntimeError};
 
 use crate::image::{c_silent, image};
 use crate::refusal::{assert_names, refusal};
@@ -100,7 +101,7 @@ fn no_memory_pools(target: &Target) {
 fn out_of_memory(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.alloc(1 << 50).map(drop) {
-        Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::OutOfMemory { .. })) => {
             assert_names(&error, &["`cuda:0`", &(1u64 << 50).to_string()]);
         }
         other => panic!("{other:?}"),
@@ -115,7 +116,7 @@ fn out_of_pinned_memory(target: &Target) {
         Ok(())
     });
     match failed {
-        Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::NoMappedMemory { .. })) => {
             assert_names(&error, &["`cuda:0`", "REVOFF_BOUNCE", "ulimit -l"]);
         }
         other => panic!("{other:?}"),
@@ -133,7 +134,7 @@ fn bad_text(name: &str) -> Image {
 fn load_error(target: &Target, image: &Image) -> ImageError {
     let runtime = target.builder().build().unwrap();
     match runtime.load(image, &Functions::new()) {
-        Err(Error::Image(error)) => error,
+        Err(RuntimeError::Image(error)) => error,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was loaded"),
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use conformance::Target;
 use conformance_calls::{Act, Outcome};
 use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, Error, Functions, LaunchError, error::ImageError};
+use host_rt::{CallError, Functions, LaunchError, RuntimeError, image::ImageError};
 
 use crate::image::image;
 use crate::probe::Probe;
@@ -208,7 +208,7 @@ fn other_signature(target: &Target) {
         runtime.load(&image(target), &functions)
     };
     match load(!Act::SIGNATURE) {
-        Err(Error::Image(error @ ImageError::OtherSignature { .. })) => {
+        Err(RuntimeError::Image(error @ ImageError::OtherSignature { .. })) => {
             let text = error.to_string();
             assert!(text.contains("`act`"), "{text}");
             assert!(

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
+use host_rt::device::DeviceError;
 use host_rt::device::{BlockShape, DeviceAddr, EventState};
-use host_rt::error::{DeviceError, ImageError};
-use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
+use host_rt::image::ImageError;
+use host_rt::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use hsa_standin::{image::code_object, loader};
 
 use crate::image::{c_silent, image, shared_object};
@@ -91,7 +92,7 @@ fn out_of_memory(target: &Target) {
     let runtime = target.builder().build().unwrap();
     for bytes in [1 << 45, 1 << 50, u64::MAX] {
         match runtime.alloc(bytes).map(drop) {
-            Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
+            Err(RuntimeError::Device(error @ DeviceError::OutOfMemory { .. })) => {
                 assert_names(&error, &["`hsa:0`", &bytes.to_string()]);
             }
             other => panic!("{other:?}"),
@@ -107,7 +108,7 @@ fn out_of_mapped_memory(target: &Target) {
         Ok(())
     });
     match failed {
-        Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::NoMappedMemory { .. })) => {
             assert_names(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
         }
         other => panic!("{other:?}"),
@@ -132,7 +133,7 @@ fn an_image_for_another_gpu(target: &Target) {
         let image = Image::from_bytes("an image", bytes).unwrap();
         match runtime.load(&image, &acting(|what| what)) {
             Ok(_) => assert!(fits, "{made_for} was loaded"),
-            Err(Error::Image(error @ ImageError::OtherMachine { .. })) => {
+            Err(RuntimeError::Image(error @ ImageError::OtherMachine { .. })) => {
                 assert!(!fits, "{error}");
                 assert_names(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
             }
@@ -141,7 +142,7 @@ fn an_image_for_another_gpu(target: &Target) {
     }
     // Nor for another kind of device.
     match runtime.load(&object, &Functions::new()) {
-        Err(Error::Image(error)) => {
+        Err(RuntimeError::Image(error)) => {
             assert_names(&error, &["a shared object", "code objects for gfx90a"])
         }
         other => panic!("{:?}", other.map(drop)),
@@ -163,7 +164,7 @@ fn parameters_of_other_sizes(target: &Target) {
     for args in bad {
         // SAFETY: it is not launched.
         match unsafe { kernel.launch(grid, args) } {
-            Err(error @ Error::BadArguments { .. }) => {
+            Err(error @ RuntimeError::BadArguments { .. }) => {
                 assert_names(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
             }
             other => panic!("{:?}", other.map(drop)),
@@ -211,7 +212,7 @@ fn blocks_of_no_lanes(target: &Target) {
     // SAFETY: the parameter is that of `add_one`, with a count for the thread, allocated until the
     // launch has been waited for.
     match unsafe { kernel.launch(grid, &[&count]) } {
-        Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::BadGrid { .. })) => {
             assert_names(&error, &["0 lanes"])
         }
         other => panic!("{:?}", other.map(drop)),
@@ -236,7 +237,7 @@ fn more_memory_of_a_team_than_there_is(target: &Target) {
                 assert!(fits, "{bytes} were taken");
                 launch.wait().unwrap();
             }
-            Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+            Err(RuntimeError::Device(error @ DeviceError::BadGrid { .. })) => {
                 assert!(!fits, "{error}");
                 assert_names(&error, &[&bytes.to_string(), &MOST.to_string()]);
             }
@@ -318,7 +319,7 @@ fn events_of_gpus(target: &Target) {
     assert_eq!(loader::tell_event(memory_fault, 0), None);
     assert_eq!(loader::tell_event(memory_error, 0), taken);
     match session.runtime.alloc(8).map(drop) {
-        Err(Error::Device(error @ DeviceError::Lost { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::Lost { .. })) => {
             assert_names(&error, &["`hsa:0`", "cannot be given back"]);
         }
         other => panic!("{other:?}"),
@@ -326,7 +327,7 @@ fn events_of_gpus(target: &Target) {
     second.alloc(8).unwrap();
     assert_eq!(loader::tell_event(hw_exception, 1), taken);
     match second.alloc(8).map(drop) {
-        Err(Error::Device(error @ DeviceError::Lost { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::Lost { .. })) => {
             assert_names(&error, &["`hsa:1`", "hangs"]);
         }
         other => panic!("{other:?}"),
@@ -544,7 +545,7 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
     // The third piece of each is rejected.
     let zeroed = || runtime.alloc(LEN as u64).map(drop);
     let filled = || runtime.alloc_from(&data).map(drop);
-    let ways: [&(dyn Fn() -> Result<(), Error> + Sync); 2] = [&zeroed, &filled];
+    let ways: [&(dyn Fn() -> Result<(), RuntimeError> + Sync); 2] = [&zeroed, &filled];
     for way in ways {
         let held = loader::hold_copies();
         std::thread::scope(|scope| {

@@ -2,15 +2,16 @@
 
 use conformance::Target;
 use conformance_calls::Outcome;
+use host_rt::device::DeviceError;
 use host_rt::env::Env;
-use host_rt::error::{DeviceError, ImageError};
+use host_rt::image::ImageError;
 use host_rt::shared_abi::ABI_VERSION;
 use host_rt::shared_abi::image::IMAGE_MAGIC;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use host_rt::targets::{DeviceArch, Target as Architecture};
-use host_rt::{Error, Functions, Grid, Image, KernelArg, Params, Runtime};
+use host_rt::{Functions, Grid, Image, KernelArg, Params, Runtime, RuntimeError};
 
 use crate::image::{c_silent, image, patched as as_patched, shared_object};
 use crate::session::{Session, acting, read};
@@ -41,7 +42,7 @@ fn runtime(target: &Target) -> Runtime {
 
 fn refusal(target: &Target, image: &Image) -> ImageError {
     match runtime(target).load(image, &Functions::new()) {
-        Err(Error::Image(error)) => error,
+        Err(RuntimeError::Image(error)) => error,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was loaded"),
     }
@@ -50,7 +51,7 @@ fn refusal(target: &Target, image: &Image) -> ImageError {
 fn an_unknown_kernel(target: &Target) {
     let session = Session::new(target, &Functions::new());
     match session.program.kernel("call_nobody") {
-        Err(Error::Image(error @ ImageError::NoKernel { .. })) => {
+        Err(RuntimeError::Image(error @ ImageError::NoKernel { .. })) => {
             let text = error.to_string();
             assert!(text.contains("no kernel `call_nobody`"), "{text}");
             assert!(
@@ -83,7 +84,7 @@ fn wrong_parameters(target: &Target) {
     for args in cases {
         // SAFETY: nothing is launched: the mismatch is detected before.
         match unsafe { kernel.launch(grid, args) } {
-            Err(error @ Error::BadArguments { .. }) => {
+            Err(error @ RuntimeError::BadArguments { .. }) => {
                 let text = error.to_string();
                 // If the code has the size of each, the message has it too.
                 assert!(text.contains("`call_act` takes 4 parameters"), "{text}");
@@ -108,7 +109,7 @@ fn impossible_grids(target: &Target) {
         let args: [&dyn KernelArg; 4] = [&1u64, &1u64, &1u32, &outcomes];
         // SAFETY: nothing is launched: no device supports such grids.
         match unsafe { kernel.launch(Grid { teams, threads }, &args) } {
-            Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+            Err(RuntimeError::Device(error @ DeviceError::BadGrid { .. })) => {
                 let text = error.to_string();
                 assert!(
                     text.contains(&format!(
@@ -308,7 +309,7 @@ fn a_wire_that_is_not_spoken(target: &Target) {
     for wire in [WireKind::NATIVE, WireKind::GCC_RING] {
         let builder = Runtime::builder(target.device).wire(wire);
         match builder.build().unwrap().load(&only_slot, &Functions::new()) {
-            Err(Error::Image(error @ ImageError::NoWire { .. })) => {
+            Err(RuntimeError::Image(error @ ImageError::NoWire { .. })) => {
                 let text = error.to_string();
                 let name = wire.name().unwrap();
                 assert!(
@@ -480,18 +481,17 @@ fn unknown_devices_and_wires(target: &Target) {
         target.device
     };
     match Runtime::open("abacus") {
-        Err(Error::Device(error @ DeviceError::NoDevice { .. })) => {
+        Err(RuntimeError::Device(error @ DeviceError::NoDevice { .. })) => {
             let text = error.to_string();
             assert!(text.contains("`abacus`") && text.contains(kind), "{text}");
         }
         other => panic!("{:?}", other.map(|_| "opened")),
     }
-    let error = host_rt::wire_by_name("string").unwrap_err().to_string();
-    assert!(
-        error.contains("`string`") && error.contains("gcc-ring"),
-        "{error}"
+    assert_eq!(
+        "string".parse::<WireKind>().unwrap_err().to_string(),
+        "there is no such wire: use native, gcc-ring, gcn-queue or gcc-slot"
     );
     for wire in WireKind::ALL {
-        assert_eq!(host_rt::wire_by_name(wire.name().unwrap()).unwrap(), wire);
+        assert_eq!(wire.name().unwrap().parse(), Ok(wire));
     }
 }

@@ -3,8 +3,8 @@
 
 use conformance::{Target, process, stand_in};
 use conformance_calls::Outcome;
-use host_rt::error::DeviceError;
-use host_rt::{Error, KernelArg, LaunchError, Runtime};
+use host_rt::device::DeviceError;
+use host_rt::{KernelArg, LaunchError, Runtime, RuntimeError};
 
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
@@ -39,11 +39,11 @@ fn fault(session: &Session) {
     }
 }
 
-fn is_lost<T>(result: Result<T, Error>) {
+fn is_lost<T>(result: Result<T, RuntimeError>) {
     match result {
-        Err(Error::Device(DeviceError::Lost { .. })) => {}
+        Err(RuntimeError::Device(DeviceError::Lost { .. })) => {}
         // The image could not be loaded.
-        Err(Error::Image(error)) if error.to_string().contains("is lost: ") => {}
+        Err(RuntimeError::Image(error)) if error.to_string().contains("is lost: ") => {}
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it works"),
     }

@@ -1,12 +1,13 @@
 //! Errors about devices that cannot be opened.
 
 use host_rt::Runtime;
-use host_rt::error::{DeviceError, Error};
+use host_rt::RuntimeError;
+use host_rt::device::DeviceError;
 
 /// The error of opening a device.
 pub(crate) fn refusal(device: &str) -> DeviceError {
     match Runtime::open(device) {
-        Err(Error::Device(error)) => error,
+        Err(RuntimeError::Device(error)) => error,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was opened"),
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use conformance::Target;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::task::{self, Access, Options, Resolve};
-use host_rt::{DeviceBuffer, Error};
+use host_rt::{DeviceBuffer, Error, RuntimeError};
 
 use crate::session::read;
 use crate::tasks::{GRID, Kernels, WORDS, block, mixed};
@@ -111,7 +111,7 @@ fn one_by_one(steps: &[Step]) -> Vec<Vec<u64>> {
     blocks
 }
 
-fn carry(to: &DeviceBuffer, from: &[u64], add: u64) -> Result<(), Error> {
+fn carry(to: &DeviceBuffer, from: &[u64], add: u64) -> Result<(), RuntimeError> {
     let mut words = read::<u64>(to);
     mixed(&mut words, from, add);
     to.write(0, &words)

@@ -7,8 +7,8 @@ use std::time::Duration;
 use conformance::{Target, process};
 use conformance_calls::Pair;
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places, other};
-use host_rt::error::ImageError;
-use host_rt::{Error, Functions, Grid, LaunchError, Transfers};
+use host_rt::image::ImageError;
+use host_rt::{Functions, Grid, LaunchError, RuntimeError, Transfers};
 
 use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
@@ -152,7 +152,10 @@ fn nothing_comes_back_from_a_failed_launch(target: &Target) {
         .launch(GRID, &words, &mut sums, &mut threads)
         .unwrap_err();
     assert!(
-        matches!(error, Error::Launch(LaunchError::Call { failed: 1, .. })),
+        matches!(
+            error,
+            RuntimeError::Launch(LaunchError::Call { failed: 1, .. })
+        ),
         "{error}"
     );
     assert_eq!((sums, threads), (vec![100; 20], 77));
@@ -177,7 +180,7 @@ fn nothing_comes_back_after_the_deadline(target: &Target) {
         .launch(GRID, &words, &mut sums, &mut threads)
         .unwrap_err();
     assert!(
-        matches!(error, Error::Launch(LaunchError::Deadline { .. })),
+        matches!(error, RuntimeError::Launch(LaunchError::Deadline { .. })),
         "{error}"
     );
     let used = session.runtime.memory().used;
@@ -195,7 +198,7 @@ fn nothing_comes_back_from_a_kernel_that_panics(target: &Target) {
     let mut counts = vec![5; 1000];
     let error = kernel.launch(GRID, &mut counts).unwrap_err();
     assert!(
-        matches!(error, Error::Launch(LaunchError::Fault { .. })),
+        matches!(error, RuntimeError::Launch(LaunchError::Fault { .. })),
         "{error}"
     );
     assert_eq!(counts, [5; 1000]);
@@ -453,7 +456,7 @@ fn memory_is_free_again(target: &Target) {
 fn another_declaration(target: &Target) {
     let session = session(target);
     let text = match session.program.bind::<other::Increment>() {
-        Err(Error::Image(error @ ImageError::OtherKernel { .. })) => error.to_string(),
+        Err(RuntimeError::Image(error @ ImageError::OtherKernel { .. })) => error.to_string(),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("bound to a kernel of another declaration"),
     };
@@ -468,7 +471,10 @@ fn another_declaration(target: &Target) {
     }
     assert!(matches!(
         session.program.bind::<other::CallForms>(),
-        Err(Error::Image(ImageError::OtherKernel { image: Some(_), .. }))
+        Err(RuntimeError::Image(ImageError::OtherKernel {
+            image: Some(_),
+            ..
+        }))
     ));
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use conformance::{Target, child};
 use host_rt::targets::count::Count;
-use host_rt::{DeviceBuffer, Error, Functions, Grid, Kernel, LaunchError, Report};
+use host_rt::{DeviceBuffer, Functions, Grid, Kernel, LaunchError, Report, RuntimeError};
 
 use crate::c_image::lookup;
 use crate::image::{c_plain, c_words};
@@ -51,7 +51,7 @@ fn calling(target: &Target) -> Session {
     Session::on(&runtime, &c_words(target), &functions)
 }
 
-fn run(session: &Session, kernel: &str, words: &[u64]) -> Result<Report, Error> {
+fn run(session: &Session, kernel: &str, words: &[u64]) -> Result<Report, RuntimeError> {
     let kernel = session.program.kernel(kernel).unwrap();
     // SAFETY: each test passes the parameters of that function in plain.c or words.c, and memory
     // that lives until it has returned.
@@ -150,7 +150,7 @@ struct ByThreads {
 const THREADS: u64 = 8;
 const ROUNDS: u64 = 5;
 
-fn call_by_threads(session: &Session) -> (ByThreads, Result<Report, Error>) {
+fn call_by_threads(session: &Session) -> (ByThreads, Result<Report, RuntimeError>) {
     let buffer = || session.zeroed::<u64>(THREADS as usize);
     let [numbers, results, told] = [buffer(), buffer(), buffer()];
     let words = [
@@ -204,7 +204,7 @@ fn a_function_fails_calls(target: &Target) {
     let session = Session::on(&runtime, &c_words(target), &Functions::new());
     let (_, result) = call_by_threads(&session);
     match result.unwrap_err() {
-        Error::Launch(LaunchError::Call { kernel, failed, .. }) => {
+        RuntimeError::Launch(LaunchError::Call { kernel, failed, .. }) => {
             assert_eq!((&*kernel, failed), ("call_by_threads", THREADS * ROUNDS));
         }
         error => panic!("{error}"),
@@ -214,7 +214,7 @@ fn a_function_fails_calls(target: &Target) {
 /// A kernel to run between two calls of another.
 struct Between<'a> {
     session: &'a Session,
-    result: Option<Result<Report, Error>>,
+    result: Option<Result<Report, RuntimeError>>,
     kernel: &'a str,
     words: &'a [u64],
 }
