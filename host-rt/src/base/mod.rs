@@ -8,4 +8,4 @@ pub(crate) mod output;
 pub mod ranges;
 pub(crate) mod sleep;
 
-pub(crate) use self::display::debug_as_display;
+pub(crate) use self::display::{Chain, debug_as_display};

@@ -8,15 +8,15 @@ use super::{Arg, PresentRange, TransferError};
 
 /// The invalid argument, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ArgInfo {
+pub struct ArgInfo {
     /// Its index in the argument list.
-    pub(crate) index: usize,
+    pub index: usize,
     /// Its kind.
-    pub(crate) kind: MapKind,
+    pub kind: MapKind,
     /// Its device address.
-    pub(crate) addr: u64,
+    pub addr: u64,
     /// Its size.
-    pub(crate) size: u64,
+    pub size: u64,
 }
 
 impl ArgInfo {
@@ -45,8 +45,8 @@ impl fmt::Display for ArgInfo {
 /// did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum MapError {
-    /// More bytes than [`Limits::max_bytes`](super::Limits::max_bytes).
+pub enum MapError {
+    /// One request needs more host memory than all requests may hold.
     #[error(
         "{arg}: with it the request needs {total} bytes of host memory, the limit is {limit}: pass less at a time, \
          or raise REVOFF_REQUEST_MEMORY"
@@ -59,7 +59,7 @@ pub(crate) enum MapError {
         /// The limit.
         limit: u64,
     },
-    /// More bytes than other requests of the runtime leave of its [`Budget`](super::Budget).
+    /// A request needs more host memory than the other requests of the runtime leave.
     #[error(
         "{arg}: with it the request needs {total} bytes of host memory, of which other calls \
          hold {used}, and all calls together may hold {limit}: make fewer large calls at a time, \

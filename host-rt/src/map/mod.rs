@@ -47,7 +47,8 @@ use std::{ffi::c_void, ptr, sync::Arc};
 use shared_abi::map_kind::MapKind;
 
 pub(crate) use budget::Budget;
-pub(crate) use error::{ArgInfo, MapError, RunError};
+pub(crate) use error::RunError;
+pub use error::{ArgInfo, MapError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
 pub use transfer::TransferError;
 pub(crate) use transfer::{Piece, Transfer};

@@ -1,8 +1,14 @@
 //! Errors of calls and launches.
 
+use std::error::Error;
+use std::sync::Arc;
+
 use targets::count::Count;
 
-use crate::base::debug_as_display;
+use crate::base::{Chain, debug_as_display};
+use crate::device::DeviceError;
+use crate::map::MapError;
+use crate::wire::{ArgsError, ProtocolError};
 
 /// The failure of a call from a kernel.
 #[derive(Clone, thiserror::Error)]
@@ -20,13 +26,48 @@ pub enum CallError {
         /// The image's name for the function, if it has one.
         name: Option<String>,
     },
-    /// An argument could not be mapped.
-    #[error("cannot call host function `{function}`: {reason}")]
-    Refused {
+    /// The arguments are invalid, or could not be read.
+    #[error("cannot call host function `{function}`: {}", Chain(&**reason))]
+    Args {
         /// The function.
         function: String,
-        /// The argument, and the reason.
-        reason: String,
+        /// The reason, which the message includes.
+        reason: Arc<ArgsError>,
+    },
+    /// An argument could not be mapped, or a result not copied back.
+    #[error("cannot call host function `{function}`: {}", Chain(&**reason))]
+    Map {
+        /// The function.
+        function: String,
+        /// The reason, which the message includes.
+        reason: Arc<MapError>,
+    },
+    /// The arguments are not those of the function's declaration.
+    #[error("cannot call host function `{function}`: {reason}")]
+    BadArguments {
+        /// The function.
+        function: String,
+        /// The difference, which the message includes.
+        reason: host_fn::Failure,
+    },
+    /// An argument of a typed function is mapped host memory.
+    #[error(
+        "cannot call host function `{function}`: argument {argument} is mapped host memory, which \
+         other calls may use: pass other memory, or register a raw function"
+    )]
+    SharedArgument {
+        /// The function.
+        function: String,
+        /// The argument's index.
+        argument: usize,
+    },
+    /// The other runtime to which the function belongs did not run it.
+    #[error("cannot call host function `{function}`: {}", Chain(&**reason))]
+    Foreign {
+        /// The function.
+        function: String,
+        /// That runtime's error, which the message includes.
+        reason: Arc<dyn Error + Send + Sync>,
     },
     /// The function returned an error.
     #[error("host function `{function}` failed: {message}")]
@@ -44,13 +85,29 @@ pub enum CallError {
         /// The panic's message.
         message: String,
     },
-    /// A message on the wire was invalid, or a request could not be served or completed.
+    /// A message on the wire was invalid.
     #[error("wire `{wire}`: {reason}")]
     Protocol {
         /// The wire.
         wire: &'static str,
-        /// The reason.
-        reason: String,
+        /// The reason, which the message includes.
+        reason: ProtocolError,
+    },
+    /// A request could not be served.
+    #[error("wire `{wire}`: serving a request panicked: {message}")]
+    NotServed {
+        /// The wire.
+        wire: &'static str,
+        /// The panic's message.
+        message: String,
+    },
+    /// A request could not be completed.
+    #[error("wire `{wire}`: {}", Chain(&**reason))]
+    NotCompleted {
+        /// The wire.
+        wire: &'static str,
+        /// The device's error, which the message includes.
+        reason: Arc<DeviceError>,
     },
     /// The runtime was shut down before the call was served.
     #[error("cannot call host function {word:#x}: the runtime is shutting down")]
@@ -128,3 +185,52 @@ pub enum LaunchError {
 }
 
 debug_as_display!(CallError LaunchError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceAddr;
+    use crate::wire::ArgsError;
+
+    #[test]
+    fn a_failed_call_tells_and_keeps_all_reasons() {
+        let reason = ArgsError::Arrays(DeviceError::Unreachable {
+            address: DeviceAddr(0x1000),
+            len: 8,
+            what: "freed memory",
+        });
+        let error = CallError::Args {
+            function: "f".to_owned(),
+            reason: Arc::new(reason),
+        };
+        let text = error.to_string();
+        assert!(text.contains("cannot read the argument arrays: "), "{text}");
+        assert!(text.contains("0x1000"), "{text}");
+        let CallError::Args { reason, .. } = &error else {
+            unreachable!("created above")
+        };
+        assert!(
+            reason
+                .source()
+                .is_some_and(|source| source.is::<DeviceError>())
+        );
+
+        let foreign = std::io::Error::other(crate::serve::LaunchError::Output {
+            kernel: "k".to_owned(),
+            after: std::time::Duration::ZERO,
+        });
+        let error = CallError::Foreign {
+            function: "f".to_owned(),
+            reason: Arc::new(RuntimeFailed(foreign)),
+        };
+        let text = error.to_string();
+        assert!(
+            text.starts_with("cannot call host function `f`: the runtime failed: kernel `k`"),
+            "{text}"
+        );
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the runtime failed")]
+    struct RuntimeFailed(#[source] std::io::Error);
+}

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use host_fn::{HostFunction, RawArg};
+use shared_abi::status::Status;
 
+use super::CallError;
 use crate::device::DeviceError;
 use crate::wire::Arg;
 
@@ -103,10 +105,41 @@ const SAMPLE_INTERVAL: u32 = 16;
 
 /// The failure of a host function.
 pub(crate) enum FunctionError {
-    /// It refused its arguments and did not run.
-    Refused(String),
+    /// Its arguments are not those of its declaration. It did not run.
+    BadArguments(host_fn::Failure),
+    /// This argument of a typed function is mapped host memory. It did not run.
+    SharedArgument(usize),
+    /// The other runtime to which it belongs did not run it.
+    Foreign(ForeignError),
     /// It ran and failed.
     Failed(String),
+}
+
+impl FunctionError {
+    /// The failure of a call of `function`, and its status.
+    pub(crate) fn into_call_error(self, function: String) -> (Status, CallError) {
+        match self {
+            Self::BadArguments(reason) => (
+                Status::REFUSED_MAPPING,
+                CallError::BadArguments { function, reason },
+            ),
+            Self::SharedArgument(argument) => (
+                Status::REFUSED_MAPPING,
+                CallError::SharedArgument { function, argument },
+            ),
+            Self::Foreign(reason) => {
+                let reason = reason.into();
+                (
+                    Status::REFUSED_MAPPING,
+                    CallError::Foreign { function, reason },
+                )
+            }
+            Self::Failed(message) => (
+                Status::FUNCTION_FAILED,
+                CallError::Failed { function, message },
+            ),
+        }
+    }
 }
 
 impl Entry {
@@ -161,7 +194,7 @@ impl Entry {
             unreachable!("`maps` returned true")
         };
         let called = self.timed(|| function.call_mapping(args, memory));
-        called.map_err(|error| FunctionError::Refused(error.to_string()))
+        called.map_err(FunctionError::Foreign)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -206,8 +239,7 @@ impl Entry {
             }
             Callee::Foreign(function) => {
                 // SAFETY: our caller ensures that the pointers are valid.
-                unsafe { function.call(pointers) }
-                    .map_err(|error| FunctionError::Refused(error.to_string()))
+                unsafe { function.call(pointers) }.map_err(FunctionError::Foreign)
             }
             Callee::Typed(function) => {
                 let mut message = String::new();
@@ -215,7 +247,7 @@ impl Entry {
                 match unsafe { function.call(args, &mut message) } {
                     Ok(()) => Ok(()),
                     Err(host_fn::Failure::Function) => Err(FunctionError::Failed(message)),
-                    Err(failure) => Err(FunctionError::Refused(failure.to_string())),
+                    Err(failure) => Err(FunctionError::BadArguments(failure)),
                 }
             }
         })

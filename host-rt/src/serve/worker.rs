@@ -134,11 +134,10 @@ impl Worker {
             Ok(Err((status, error))) => (status, Some(error)),
             Err(panic) => {
                 let message = message_of(panic);
-                let error = CallError::Protocol {
-                    wire,
-                    reason: format!("serving a request panicked: {message}"),
-                };
-                (Status::FUNCTION_FAILED, Some(error))
+                (
+                    Status::FUNCTION_FAILED,
+                    Some(CallError::NotServed { wire, message }),
+                )
             }
         };
         // Reported before completion, after which the kernel may end: GCC's wires have no status.
@@ -153,10 +152,8 @@ impl Worker {
         }
         let completed = request.map(|request| request.complete(&mut self.buffers.copier, status));
         if let Some(Err(error)) = completed {
-            report(CallError::Protocol {
-                wire,
-                reason: error.to_string(),
-            });
+            let reason = Arc::new(error);
+            report(CallError::NotCompleted { wire, reason });
         }
     }
 
@@ -188,13 +185,6 @@ impl Worker {
         };
         let _in_function = server.enter_function(function.is_slow());
 
-        let refused = |reason: String| {
-            let function = function.name().to_owned();
-            (
-                Status::REFUSED_MAPPING,
-                CallError::Refused { function, reason },
-            )
-        };
         let Buffers {
             mapper,
             copier,
@@ -202,9 +192,13 @@ impl Worker {
             raw_args,
         } = &mut self.buffers;
         clear(args);
-        request
-            .read_args(copier, MAX_ARGS, args)
-            .map_err(|error| refused(with_sources(&error)))?;
+        request.read_args(copier, MAX_ARGS, args).map_err(|error| {
+            let (function, reason) = (function.name().to_owned(), Arc::new(error));
+            (
+                Status::REFUSED_MAPPING,
+                CallError::Args { function, reason },
+            )
+        })?;
         let bounce = request.bounce_blocks(args, copier);
         let launch = request.launch();
 
@@ -229,22 +223,18 @@ impl Worker {
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(RunError::Map(error))) => Err(refused(with_sources(&error))),
-            Ok(Err(RunError::Call(FunctionError::Refused(reason)))) => Err(refused(reason)),
-            Ok(Err(RunError::Call(FunctionError::Failed(message)))) => Err((
-                Status::FUNCTION_FAILED,
-                CallError::Failed {
-                    function: function(),
-                    message,
-                },
-            )),
-            Err(panic) => Err((
-                Status::FUNCTION_FAILED,
-                CallError::Panicked {
-                    function: function(),
-                    message: message_of(panic),
-                },
-            )),
+            Ok(Err(RunError::Map(error))) => {
+                let (function, reason) = (function(), Arc::new(error));
+                Err((Status::REFUSED_MAPPING, CallError::Map { function, reason }))
+            }
+            Ok(Err(RunError::Call(error))) => Err(error.into_call_error(function())),
+            Err(panic) => {
+                let (function, message) = (function(), message_of(panic));
+                Err((
+                    Status::FUNCTION_FAILED,
+                    CallError::Panicked { function, message },
+                ))
+            }
         }
     }
 }
@@ -284,12 +274,9 @@ fn call_mapped(
     args: &[HostArg],
 ) -> Result<(), FunctionError> {
     if function.is_typed()
-        && let Some(i) = args.iter().position(|arg| arg.present)
+        && let Some(argument) = args.iter().position(|arg| arg.present)
     {
-        return Err(FunctionError::Refused(format!(
-            "argument {i} is mapped host memory, which other calls may use: pass other memory, or \
-             register a raw function"
-        )));
+        return Err(FunctionError::SharedArgument(argument));
     }
     clear(raw_args);
     raw_args.extend(args.iter().map(|arg| RawArg {
@@ -301,14 +288,6 @@ fn call_mapped(
     // arguments are shared with other calls, and typed functions do not get them (checked above). A
     // typed function checks for overlaps within a call itself.
     unsafe { function.call(pointers, raw_args) }
-}
-
-/// The messages of an error and its sources, separated by colons.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| {
-        format!("{text}: {source}")
-    })
 }
 
 /// The message of a caught panic. Leaks the payload, because its drop might panic too.

@@ -5,9 +5,48 @@ use targets::count::Count;
 
 use crate::device::DeviceError;
 
+/// A message on a wire is invalid. It is skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// A slot's sequence number is not the one after its last request.
+    #[error("slot {slot} has sequence number {found}, expected {expected}")]
+    Sequence {
+        /// The slot.
+        slot: u32,
+        /// Its sequence number.
+        found: u32,
+        /// The next one.
+        expected: u32,
+    },
+    /// The wire's counter of drawn slots is behind the host's. The wire stops.
+    #[error("{counter} is {found}, but {consumed} {messages} have been consumed")]
+    Counter {
+        /// The counter's name in the layout.
+        counter: &'static str,
+        /// Its value.
+        found: u32,
+        /// The number of consumed messages.
+        consumed: u32,
+        /// The word for these messages: slots or messages.
+        messages: &'static str,
+    },
+    /// A message has an unknown type.
+    #[error("slot {slot} has a message of type {found}, expected 0 to {max}")]
+    MessageType {
+        /// The slot.
+        slot: u32,
+        /// The type.
+        found: u32,
+        /// The highest type.
+        max: u32,
+    },
+}
+
 /// The arguments of a request are invalid, or cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ArgsError {
+#[non_exhaustive]
+pub enum ArgsError {
     /// There are too many arguments.
     #[error("the call has {count} arguments, at most {limit} are allowed")]
     TooMany {

@@ -14,7 +14,7 @@ use shared_abi::words::{Coherent, Load, Store, SystemWords};
 pub use super::gcc::complete;
 use super::gcc::{Completion, RequestWords};
 use super::memory::{Wire, WireConfig};
-use super::{DeviceAccess, Poll, PollWire};
+use super::{DeviceAccess, Poll, PollWire, ProtocolError};
 use crate::device::MappedMemory;
 
 /// Finds published requests.
@@ -55,10 +55,12 @@ impl<S: SystemWords> Poller<S> {
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
             self.broken = true;
-            return Poll::ProtocolError(format!(
-                "next_slot is {drawn}, but {} slots have been consumed",
-                self.consumed
-            ));
+            return Poll::ProtocolError(ProtocolError::Counter {
+                counter: "next_slot",
+                found: drawn,
+                consumed: self.consumed,
+                messages: "slots",
+            });
         }
         for ahead in 0..waiting.min(self.slots) {
             let slot = self.consumed.wrapping_add(ahead) % self.slots;

@@ -29,7 +29,7 @@ use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::gcc::{Completion, RequestWords};
 use super::memory::Wire;
-use super::{DeviceAccess, Poll, PollWire};
+use super::{DeviceAccess, Poll, PollWire, ProtocolError};
 use crate::device::MappedMemory;
 
 /// Finds published messages.
@@ -116,10 +116,12 @@ impl<S: SystemWords> Poller<S> {
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
             self.progress.broken.store(true, Ordering::Relaxed);
-            return Poll::ProtocolError(format!(
-                "next_output is {drawn}, but {} messages have been consumed",
-                self.consumed
-            ));
+            return Poll::ProtocolError(ProtocolError::Counter {
+                counter: "next_output",
+                found: drawn,
+                consumed: self.consumed,
+                messages: "messages",
+            });
         }
         let mut found = None;
         let mut end = waiting.min(self.slots);
@@ -199,9 +201,11 @@ impl<S: SystemWords> Poller<S> {
             }
             LINE => Poll::Printed(text::line(&self.system, slot_offset(slot))),
             RAW => Poll::Printed(text::raw(&self.system, slot_offset(slot))),
-            unknown => Poll::ProtocolError(format!(
-                "slot {slot} has a message of type {unknown}, expected 0 to {CALL}"
-            )),
+            unknown => Poll::ProtocolError(ProtocolError::MessageType {
+                slot,
+                found: unknown,
+                max: CALL,
+            }),
         };
         if state == State::Taken {
             // Relaxed, both: Q2 orders them before the stores of the next lap's owner. The 0 in

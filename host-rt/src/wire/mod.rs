@@ -28,7 +28,7 @@ pub mod wake;
 pub use self::arg::Arg;
 pub(crate) use self::arg::ArgRange;
 pub(crate) use self::copier::{Copier, DeviceAccess};
-pub(crate) use self::error::ArgsError;
+pub use self::error::{ArgsError, ProtocolError};
 pub(crate) use self::kinds::{KINDS, RequestPoller, WireParts};
 pub(crate) use self::memory::{Wire, WireConfig};
 pub use self::poll::Poll;

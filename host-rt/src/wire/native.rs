@@ -17,7 +17,7 @@ use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::arg::{Arg, ArgLocation, CarriedBit};
 use super::memory::{Wire, WireConfig};
-use super::{ArgsError, Copier, DeviceAccess, Poll, PollWire};
+use super::{ArgsError, Copier, DeviceAccess, Poll, PollWire, ProtocolError};
 use crate::device::MappedMemory;
 
 /// Slots in a group, which is scanned as a whole: a claim group.
@@ -237,9 +237,11 @@ impl<S: SystemWords> Poller<S> {
                 Status::REFUSED_MAPPING,
                 0,
             );
-            return Poll::ProtocolError(format!(
-                "slot {slot} has sequence number {seq}, expected {expected}"
-            ));
+            return Poll::ProtocolError(ProtocolError::Sequence {
+                slot,
+                found: seq,
+                expected,
+            });
         }
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);

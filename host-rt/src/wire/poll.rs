@@ -1,5 +1,7 @@
 //! Finding requests.
 
+use super::ProtocolError;
+
 /// The result of polling a wire; `R` is a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Poll<R> {
@@ -9,8 +11,8 @@ pub enum Poll<R> {
     Request(R),
     /// Text printed by a device thread. The wire may have more.
     Printed(Vec<u8>),
-    /// The reason why a message was invalid. It is skipped.
-    ProtocolError(String),
+    /// A message was invalid. It is skipped.
+    ProtocolError(ProtocolError),
 }
 
 impl<R> Poll<R> {
