@@ -79,8 +79,9 @@ impl Builder {
     /// The time after the kernel's start when [`Launch::wait`](crate::Launch::wait) gives up with
     /// [`LaunchError::Deadline`]. A second wait lasts as long again. Default: no deadline.
     ///
-    /// No device can end a kernel that does not end by itself. The kernel runs on, its calls
-    /// are served, and memory that was allocated before the deadline is not freed while it runs.
+    /// No device can end a kernel that does not end by itself. The kernel runs on, and its calls
+    /// are served. Memory that was allocated before the deadline and is dropped while the kernel
+    /// runs is never freed.
     ///
     /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline
     pub fn deadline(mut self, deadline: Duration) -> Self {

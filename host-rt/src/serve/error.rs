@@ -134,8 +134,9 @@ pub enum LaunchError {
         /// The first failed call of the kernel, which may be the reason why it aborted itself.
         failed_call: Option<CallError>,
     },
-    /// The kernel has not ended in time. It still runs, and its memory stays allocated for the life
-    /// of the process.
+    /// The kernel has not ended in time. It still runs. Memory that was allocated before, and the
+    /// launch and its program, stay allocated for the life of the process if they are dropped while
+    /// it runs.
     #[error(
         "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE or \
          `Builder::deadline`); {}",
