@@ -285,10 +285,10 @@
 #define REVOFF_NATIVE_PAYLOAD 480u
 
 /**
- * Ranges that one request can carry, in the slot and in a bounce extent together:
+ * Ranges that one request can marshal, in the slot and in a bounce extent together:
  * bits of `revoff_native_reply_header.copied`.
  */
-#define REVOFF_NATIVE_MAX_CARRIED 64u
+#define REVOFF_NATIVE_MAX_MARSHALLED 64u
 
 /**
  * Entries of a request that fit its slot's payload; longer lists stand at the
@@ -534,7 +534,7 @@ typedef uint32_t revoff_status;
 
 /**
  * The header of an extent on GCC's wires, whose slots have no room for it. The request's
- * addresses, sizes and kinds follow, then the carried bytes.
+ * addresses, sizes and kinds follow, then the marshalled bytes.
  */
 typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
     /**
@@ -798,7 +798,7 @@ typedef struct REVOFF_ALIGNED(128) revoff_wake_word {
 
 /**
  * The header of a request, written by the device. The payload follows: `revoff_native_map_entry`s, then bytes
- * that the request carries.
+ * that the request marshals.
  */
 typedef struct revoff_native_request_header {
     /**
@@ -832,7 +832,7 @@ typedef struct revoff_native_request_header {
 } revoff_native_request_header;
 
 /**
- * The header of a reply, written by the host. The payload follows: the new bytes of ranges carried
+ * The header of a reply, written by the host. The payload follows: the new bytes of ranges marshalled
  * in the slot. A range's distance from the payload's start is its distance from the end of the
  * entries in the request, so that short results share the header's line.
  */
@@ -846,7 +846,7 @@ typedef struct revoff_native_reply_header {
      */
     uint32_t status;
     /**
-     * Bit `c`: the caller must copy the bytes of the `c`-th carried range to its
+     * Bit `c`: the caller must copy the bytes of the `c`-th marshalled range to its
      * address.
      */
     uint64_t copied;
@@ -884,7 +884,7 @@ typedef struct REVOFF_ALIGNED(128) revoff_native_slot {
 typedef struct revoff_native_map_entry {
     /**
      * `hostaddrs[i]`: a device address, or a value for `REVOFF_MAP_FIRSTPRIVATE_INT`. It
-     * identifies the range even where the bytes are carried.
+     * identifies the range even where the bytes are marshalled.
      */
     uint64_t addr;
     /**
@@ -896,7 +896,7 @@ typedef struct revoff_native_map_entry {
      */
     uint16_t kind;
     /**
-     * The location of the bytes, a `PLACE_*`. An entry is *carried* if it is not
+     * The location of the bytes, a `PLACE_*`. An entry is *marshalled* if it is not
      * `REVOFF_NATIVE_PLACE_DEVICE`.
      */
     uint16_t place;

@@ -8,7 +8,7 @@
 use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::native::{
-    MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT, entry_bytes_in_slot,
+    MAX_MARSHALLED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT, entry_bytes_in_slot,
 };
 
 use crate::arch::{Space, Spaces};
@@ -32,7 +32,7 @@ pub struct Layout {
     marshalled: u32,
 }
 
-/// An argument cannot be marshalled: [`MAX_CARRIED`] are already, or its range is longer than an
+/// An argument cannot be marshalled: [`MAX_MARSHALLED`] are already, or its range is longer than an
 /// extent or runs past the end of the address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
@@ -84,10 +84,10 @@ impl Layout {
         let room = PAYLOAD as u64 - u64::from(self.slot_used);
         let fits_slot = size <= room;
         let reachable = self.spaces.of(addr) == Space::Global;
-        if reachable && (size > SMALL || !fits_slot || self.marshalled == MAX_CARRIED) {
+        if reachable && (size > SMALL || !fits_slot || self.marshalled == MAX_MARSHALLED) {
             return Ok((entry, None));
         }
-        if self.marshalled == MAX_CARRIED || size > LONGEST || addr.checked_add(size).is_none() {
+        if self.marshalled == MAX_MARSHALLED || size > LONGEST || addr.checked_add(size).is_none() {
             return Err(TooLarge);
         }
         let words = (size as u32).next_multiple_of(8);

@@ -1,5 +1,5 @@
-//! Kernels that have passed their deadline and still run. Memory that they may use
-//! and that is dropped while they run is never freed.
+//! Kernels that have passed their deadline and still run. Memory that they may use and that is dropped
+//! while they run is never freed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

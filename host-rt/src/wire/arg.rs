@@ -19,15 +19,15 @@ pub struct Arg {
 pub(super) enum ArgLocation {
     /// In device memory, at the argument's address.
     Device,
-    /// Carried in the slot, at this offset in the request's payload.
-    Slot(usize, CarriedBit),
-    /// Carried in the bounce area, at this offset.
-    Bounce(usize, CarriedBit),
+    /// Marshalled in the slot, at this offset in the request's payload.
+    Slot(usize, MarshalledBit),
+    /// Marshalled in the bounce area, at this offset.
+    Bounce(usize, MarshalledBit),
 }
 
-/// The bit of a carried argument in the set of written arguments.
+/// The bit of a marshalled argument in the set of written arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CarriedBit(pub(super) u32);
+pub(super) struct MarshalledBit(pub(super) u32);
 
 impl Arg {
     /// An argument whose bytes are at its device address.
@@ -51,37 +51,37 @@ pub(crate) struct ArgRange {
 }
 
 impl ArgRange {
-    /// A range that `arg` may contain. It is in device memory unless `arg` carries all of it.
+    /// A range that `arg` may contain. It is in device memory unless `arg` marshals all of it.
     #[inline]
     pub(crate) fn in_arg(arg: &Arg, addr: u64, len: usize) -> Self {
         Self {
             addr,
             len,
-            location: carried(arg, addr, len).unwrap_or(ArgLocation::Device),
+            location: marshalled(arg, addr, len).unwrap_or(ArgLocation::Device),
         }
     }
 
-    /// A range that any of `args` may contain. It is in device memory unless one of them carries
+    /// A range that any of `args` may contain. It is in device memory unless one of them marshals
     /// all of it.
     pub(crate) fn in_any(args: &[Arg], addr: u64, len: usize) -> Self {
-        let carried = args.iter().find_map(|arg| carried(arg, addr, len));
+        let marshalled = args.iter().find_map(|arg| marshalled(arg, addr, len));
         Self {
             addr,
             len,
-            location: carried.unwrap_or(ArgLocation::Device),
+            location: marshalled.unwrap_or(ArgLocation::Device),
         }
     }
 }
 
-/// The location of a range that `arg` carries completely; `None` if it does not.
+/// The location of a range that `arg` marshals completely; `None` if it does not.
 #[inline]
-fn carried(arg: &Arg, addr: u64, len: usize) -> Option<ArgLocation> {
+fn marshalled(arg: &Arg, addr: u64, len: usize) -> Option<ArgLocation> {
     let skip = addr.checked_sub(arg.addr)?;
     let end = skip.checked_add(len as u64)?;
     if end > arg.size {
         return None;
     }
-    // No loss: a carried argument, and so `skip`, is smaller than its area.
+    // No loss: a marshalled argument, and so `skip`, is smaller than its area.
     let skip = skip as usize;
     match arg.location {
         ArgLocation::Device => None,

@@ -1,6 +1,6 @@
 //! Errors of a request's arguments.
 
-use shared_abi::wire::native::MAX_CARRIED;
+use shared_abi::wire::native::MAX_MARSHALLED;
 use targets::count::Count;
 
 use crate::device::DeviceError;
@@ -74,15 +74,15 @@ pub enum ArgsError {
         /// The extent's number of blocks.
         blocks: u32,
     },
-    /// More than [`MAX_CARRIED`] arguments are carried.
-    #[error("the request carries the bytes of more than {MAX_CARRIED} arguments")]
-    TooManyCarried,
-    /// An argument's entry names a location that cannot carry it.
+    /// More than [`MAX_MARSHALLED`] arguments are marshalled.
+    #[error("the request marshals more than {MAX_MARSHALLED} arguments")]
+    TooManyMarshalled,
+    /// An argument's entry names a location that cannot contain it.
     #[error(
         "argument {index} has an invalid location: place {place}, offset {offset}, {}",
         Count(*size, "byte")
     )]
-    NotCarried {
+    NotMarshalled {
         /// The argument's index.
         index: usize,
         /// The entry's word for the place.

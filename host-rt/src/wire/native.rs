@@ -9,13 +9,13 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
-    ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
+    ENTRIES_IN_SLOT, MAX_MARSHALLED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
     ReplyHeader, RequestHeader, Slot, entry_bytes_in_slot, pack_completion, ready_offset, size,
     slot_offset,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::arg::{Arg, ArgLocation, CarriedBit};
+use super::arg::{Arg, ArgLocation, MarshalledBit};
 use super::memory::{Wire, WireConfig};
 use super::{ArgsError, Copier, DeviceAccess, Poll, PollWire, ProtocolError};
 use crate::device::MappedMemory;
@@ -272,7 +272,7 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
 }
 
 /// Completes the request with sequence number `seq` in `slot`, after its reply payload was written.
-/// Bit `i` of `copied`: carried argument `i` was written.
+/// Bit `i` of `copied`: marshalled argument `i` was written.
 pub fn complete(
     system: &impl SystemWords,
     slots: u32,
@@ -375,7 +375,7 @@ pub(super) fn read_args(
     } else {
         return Err(ArgsError::ListTooLong { count, blocks });
     };
-    let mut carried = 0;
+    let mut marshalled = 0;
     for index in 0..count {
         let at = base + index * size_of::<MapEntry>();
         // Relaxed: N1 orders these.
@@ -391,16 +391,16 @@ pub(super) fn read_args(
                     .and_then(|size| offset.checked_add(size))
                     .is_some_and(|end| end <= room)
         };
-        let bit = CarriedBit(carried);
+        let bit = MarshalledBit(marshalled);
         let location = match place {
             PLACE_DEVICE => ArgLocation::Device,
-            _ if carried == MAX_CARRIED => return Err(ArgsError::TooManyCarried),
+            _ if marshalled == MAX_MARSHALLED => return Err(ArgsError::TooManyMarshalled),
             PLACE_SLOT if fits(entry_bytes_in_slot(request.mapnum.into()), PAYLOAD) => {
                 ArgLocation::Slot(offset, bit)
             }
             PLACE_BOUNCE if fits(0, extent_len) => ArgLocation::Bounce(extent + offset, bit),
             _ => {
-                return Err(ArgsError::NotCarried {
+                return Err(ArgsError::NotMarshalled {
                     index,
                     place,
                     offset,
@@ -408,7 +408,7 @@ pub(super) fn read_args(
                 });
             }
         };
-        carried += u32::from(location != ArgLocation::Device);
+        marshalled += u32::from(location != ArgLocation::Device);
         args.push(Arg {
             addr,
             size,

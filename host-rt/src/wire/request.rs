@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shared_abi::status::Status;
 
-use super::arg::{ArgLocation, CarriedBit};
+use super::arg::{ArgLocation, MarshalledBit};
 use super::gcc::Completion;
 use super::memory::Wire;
 use super::{Arg, ArgRange, ArgsError, Copier, gcc, gcc_slot, gcn_queue, native};
@@ -35,7 +35,7 @@ pub(crate) struct Request {
     wire: Arc<Wire>,
     words: RequestWords,
     launch: u32,
-    /// The written carried arguments, one bit each.
+    /// The written marshalled arguments, one bit each.
     written: u64,
     is_completed: bool,
 }
@@ -194,7 +194,7 @@ impl Request {
         }
     }
 
-    fn mark_written(&mut self, CarriedBit(bit): CarriedBit) {
+    fn mark_written(&mut self, MarshalledBit(bit): MarshalledBit) {
         self.written |= 1 << bit;
     }
 

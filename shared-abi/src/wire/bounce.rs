@@ -15,7 +15,7 @@ pub const BLOCK: usize = 16 * 1024;
 pub const MAX_EXTENT: u32 = 32;
 
 /// The header of an extent on GCC's wires, whose slots have no room for it. The request's
-/// addresses, sizes and kinds follow, then the carried bytes.
+/// addresses, sizes and kinds follow, then the marshalled bytes.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BounceHeader {

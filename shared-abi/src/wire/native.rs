@@ -28,16 +28,16 @@ use super::claims;
 /// Bytes of payload in each direction of a slot.
 pub const PAYLOAD: usize = 480;
 
-/// Ranges that one request can carry, in the slot and in a bounce extent together:
+/// Ranges that one request can marshal, in the slot and in a bounce extent together:
 /// bits of [`ReplyHeader::copied`].
-pub const MAX_CARRIED: u32 = 64;
+pub const MAX_MARSHALLED: u32 = 64;
 
 /// Entries of a request that fit its slot's payload; longer lists stand at the
 /// start of the request's bounce extent.
 pub const ENTRIES_IN_SLOT: u32 = (PAYLOAD / size_of::<MapEntry>()) as u32;
 
 /// The header of a request, written by the device. The payload follows: [`MapEntry`]s, then bytes
-/// that the request carries.
+/// that the request marshals.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
@@ -57,7 +57,7 @@ pub struct RequestHeader {
     pub bounce_blocks: u32,
 }
 
-/// The header of a reply, written by the host. The payload follows: the new bytes of ranges carried
+/// The header of a reply, written by the host. The payload follows: the new bytes of ranges marshalled
 /// in the slot. A range's distance from the payload's start is its distance from the end of the
 /// entries in the request, so that short results share the header's line.
 #[repr(C)]
@@ -67,7 +67,7 @@ pub struct ReplyHeader {
     pub seq: u32,
     /// How it ended, a [`Status`](crate::status::Status).
     pub status: u32,
-    /// Bit `c`: the caller must copy the bytes of the `c`-th carried range to its
+    /// Bit `c`: the caller must copy the bytes of the `c`-th marshalled range to its
     /// address.
     pub copied: u64,
     /// Not used; zero.
@@ -106,13 +106,13 @@ pub struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapEntry {
     /// `hostaddrs[i]`: a device address, or a value for `FIRSTPRIVATE_INT`. It
-    /// identifies the range even where the bytes are carried.
+    /// identifies the range even where the bytes are marshalled.
     pub addr: u64,
     /// `sizes[i]`.
     pub size: u64,
     /// `kinds[i]`, a [`MapKind`](crate::map_kind::MapKind).
     pub kind: u16,
-    /// The location of the bytes, a `PLACE_*`. An entry is *carried* if it is not
+    /// The location of the bytes, a `PLACE_*`. An entry is *marshalled* if it is not
     /// [`PLACE_DEVICE`].
     pub place: u16,
     /// Byte offset of the bytes in the payload or in the bounce extent, a multiple

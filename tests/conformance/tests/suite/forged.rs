@@ -175,13 +175,13 @@ fn entries_that_make_no_sense(target: &Target) {
         );
     }
     if target.wire == WireKind::NATIVE {
-        carried_badly(&session, memory.address());
+        marshalled_badly(&session, memory.address());
     }
     session.works();
 }
 
 /// Bytes that are declared to be in the slot, or in the extent, and cannot be.
-fn carried_badly(session: &Session, memory: u64) {
+fn marshalled_badly(session: &Session, memory: u64) {
     let payload = PAYLOAD as u64;
     let cases = [
         (8, PLACE_SLOT, PAYLOAD as u32),
@@ -330,33 +330,37 @@ fn too_many_arguments(target: &Target) {
             let text = text(&result);
             assert!(text.contains("does not fit in an extent of"), "{text}");
         }
-        // More carried ranges than bits.
-        let carried = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
+        // More marshalled ranges than bits.
+        let marshalled = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
         let request = Native {
             mapnum: 65,
             bounce_blocks: 1,
             ..native(&session, &[])
         };
-        carried_in_run(&session, request, carried);
+        marshalled_in_run(&session, request, marshalled);
     }
     session.works();
 }
 
 /// The list of entries is longer than the kernel's part: the rest is what an earlier request left
 /// in the extent.
-fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
+fn marshalled_in_run(session: &Session, request: Native, marshalled: [u64; 3]) {
     for first in [0, 24, 48] {
         // The entries always begin at the start of the area, so write the same ones there, followed
         // by zeros: null arguments.
         let request = Native {
             entries_at: 1,
             count: MAX_ENTRIES as u32,
-            entries: [carried; MAX_ENTRIES],
+            entries: [marshalled; MAX_ENTRIES],
             mapnum: request.mapnum + first,
             ..request
         };
         let (status, result) = send_native(session, &request);
-        assert_eq!(status, Status::DONE, "24 are carried, the others are null");
+        assert_eq!(
+            status,
+            Status::DONE,
+            "24 are marshalled, the others are null"
+        );
         result.unwrap();
     }
 }

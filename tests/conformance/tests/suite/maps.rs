@@ -21,15 +21,15 @@ pub(crate) const TESTS: &[Test] = &[
     test!(values),
     test!(null_and_empty),
     test!(forty_arguments),
-    test!(sixty_four_carried_ranges),
-    test!(more_ranges_than_can_be_carried),
+    test!(sixty_four_marshalled_ranges),
+    test!(more_ranges_than_can_be_marshalled),
     test!(many_ranges_in_memory),
     test!(overlapping_entries),
     test!(structures),
     test!(pointers),
     test!(descriptors),
     test!(alignment),
-    test!(more_than_can_be_carried),
+    test!(more_than_can_be_marshalled),
     test!(large_ranges_of_memory),
     test!(deep_stack).alone_with(&[("REVOFF_HOST_STACK", "512K")]),
 ];
@@ -66,7 +66,7 @@ const KINDS: [(MapKind, bool, bool); 18] = [
     ),
 ];
 
-/// Sizes on both sides of every limit: a word, data carried although the host reaches it, the size
+/// Sizes on both sides of every limit: a word, data marshalled although the host reaches it, the size
 /// of a slot, a block of the bounce area.
 const SIZES: [usize; 8] = [1, 24, 127, 128, 129, 480, 5000, 60_000];
 
@@ -274,7 +274,7 @@ fn words_on_the_stack(session: &Session, count: usize) -> (Vec<u8>, Done) {
     (before, done)
 }
 
-fn sixty_four_carried_ranges(target: &Target) {
+fn sixty_four_marshalled_ranges(target: &Target) {
     let (session, _) = probing(target, overwrite);
     let (_, done) = words_on_the_stack(&session, 64);
     done.result.unwrap();
@@ -282,7 +282,7 @@ fn sixty_four_carried_ranges(target: &Target) {
 }
 
 /// `native` has 64 bits for them. GCC's wires carry all of them as one piece.
-fn more_ranges_than_can_be_carried(target: &Target) {
+fn more_ranges_than_can_be_marshalled(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let (before, done) = words_on_the_stack(&session, 65);
     if target.reports_status() {
@@ -297,7 +297,7 @@ fn more_ranges_than_can_be_carried(target: &Target) {
     words_on_the_stack(&session, 64).1.result.unwrap();
 }
 
-/// Data that the host reaches need not be carried: there is no limit.
+/// Data that the host reaches need not be marshalled: there is no limit.
 fn many_ranges_in_memory(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let before = pattern(300 * 8, 9);
@@ -515,8 +515,8 @@ fn alignment(target: &Target) {
     }
 }
 
-/// Twice the whole data, at the same place: on `native` each range is carried separately.
-fn more_than_can_be_carried(target: &Target) {
+/// Twice the whole data, at the same place: on `native` each range is marshalled separately.
+fn more_than_can_be_marshalled(target: &Target) {
     let (session, notes) = probing(target, |_| Ok(()));
     let before = pattern(STACK_BYTES, 27);
     let forms = [Form::at(0, STACK_BYTES, MapKind::TO); 9];
