@@ -27,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) image: Option<PathBuf>,
 
     /// The wire that carries the calls: native, gcc-ring, gcn-queue or gcc-slot [default: native]
-    #[arg(long)]
+    #[arg(long, value_parser = host_rt::wire_by_name)]
     pub(crate) wire: Option<WireKind>,
 
     /// Teams of device threads

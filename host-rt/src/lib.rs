@@ -105,4 +105,4 @@ pub use serve::{
 pub use shared_abi;
 pub use targets;
 pub use task::error::{Error, Result};
-pub use wire::{ArgsError, ProtocolError, Reservation};
+pub use wire::{ArgsError, NoSuchWire, ProtocolError, Reservation, wire_by_name};

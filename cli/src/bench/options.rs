@@ -69,7 +69,8 @@ pub(crate) struct Options {
         long,
         value_name = "WIRE,..",
         value_delimiter = ',',
-        default_value = "native,gcc-ring,gcc-slot"
+        default_value = "native,gcc-ring,gcc-slot",
+        value_parser = host_rt::wire_by_name
     )]
     pub(super) wires: Vec<WireKind>,
 

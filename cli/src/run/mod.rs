@@ -67,7 +67,7 @@ pub(crate) struct Options {
 
     /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
     /// of GCC gcc-slot]
-    #[arg(long)]
+    #[arg(long, value_parser = host_rt::wire_by_name)]
     wire: Option<WireKind>,
 
     /// Teams of device threads

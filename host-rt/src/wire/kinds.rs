@@ -8,6 +8,7 @@ use super::gcn_queue::GcnQueue;
 use super::memory::{Wire, WireConfig};
 use super::request::{Request, RequestWords};
 use super::{DeviceAccess, Poll, PollWire, gcc_ring, gcc_slot, native};
+use crate::base::debug_as_display;
 use crate::device::MappedMemory;
 
 /// A kind of wire.
@@ -54,6 +55,38 @@ pub(crate) const KINDS: [Kind; 4] = [
         },
     },
 ];
+
+/// No wire has the given name.
+#[derive(thiserror::Error)]
+#[error("there is no wire `{name}`: use {}", names())]
+pub struct NoSuchWire {
+    /// The name that was given.
+    pub name: String,
+}
+
+debug_as_display!(NoSuchWire);
+
+/// The names of the wires, for messages.
+fn names() -> String {
+    let names: Vec<_> = KINDS.iter().filter_map(|known| known.kind.name()).collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => unreachable!("there are wires"),
+    }
+}
+
+/// The wire called `name`.
+///
+/// # Errors
+/// No wire has that name.
+pub fn wire_by_name(name: &str) -> Result<WireKind, NoSuchWire> {
+    let mut kinds = KINDS.iter().map(|known| known.kind);
+    kinds
+        .find(|kind| kind.name() == Some(name))
+        .ok_or_else(|| NoSuchWire {
+            name: name.to_owned(),
+        })
+}
 
 /// A poller that yields owned requests.
 pub(crate) type RequestPoller = dyn PollWire<Request = Request>;

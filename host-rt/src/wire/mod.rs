@@ -30,6 +30,7 @@ pub(crate) use self::arg::ArgRange;
 pub(crate) use self::copier::{Copier, DeviceAccess};
 pub use self::error::{ArgsError, ProtocolError};
 pub(crate) use self::kinds::{KINDS, RequestPoller, WireParts};
+pub use self::kinds::{NoSuchWire, wire_by_name};
 pub(crate) use self::memory::{Wire, WireConfig};
 pub use self::poll::Poll;
 pub(crate) use self::poll::PollWire;

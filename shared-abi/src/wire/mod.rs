@@ -8,9 +8,6 @@ pub mod gcc_slot;
 pub mod gcn_queue;
 pub mod native;
 
-use core::fmt;
-use core::str::FromStr;
-
 /// The protocol of a wire. A newtype, not an enum: images contain it.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,39 +52,6 @@ impl WireKind {
     #[must_use]
     pub const fn bit(self) -> u32 {
         1 << self.0
-    }
-}
-
-/// The text is no wire's [name](WireKind::name).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSuchWire;
-
-impl fmt::Display for NoSuchWire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no such wire: use ")?;
-        let names = WireKind::ALL.into_iter().filter_map(WireKind::name);
-        for (index, name) in names.enumerate() {
-            let separator = match index {
-                0 => "",
-                _ if index + 1 == WireKind::ALL.len() => " or ",
-                _ => ", ",
-            };
-            write!(f, "{separator}{name}")?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for NoSuchWire {}
-
-impl FromStr for WireKind {
-    type Err = NoSuchWire;
-
-    fn from_str(name: &str) -> Result<Self, NoSuchWire> {
-        let mut kinds = Self::ALL.into_iter();
-        kinds
-            .find(|kind| kind.name() == Some(name))
-            .ok_or(NoSuchWire)
     }
 }
 
