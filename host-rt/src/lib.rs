@@ -99,7 +99,7 @@ pub use runtime::{
     Report, Runtime, RuntimeError, Transfers, TypedKernel,
 };
 pub use serve::{
-    CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchQueue,
+    CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,
     RawFunction, RequestMemory, Waiting, current_call,
 };
 pub use shared_abi;

@@ -3,7 +3,7 @@
 use core::mem::offset_of;
 
 use host_rt::model::Poll;
-use host_rt::model::native::{Poller, RequestWords};
+use host_rt::model::native::{NativeRequest, Poller};
 use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, size, slot_offset};
 use shared_abi::words::{Coherent, Store, SystemWords};
 
@@ -48,7 +48,7 @@ impl Wire {
             if look == 100 {
                 self.publish(waiting);
             }
-            if let Poll::Request(RequestWords { slot, .. }) = poller.poll() {
+            if let Poll::Request(NativeRequest { slot, .. }) = poller.poll() {
                 if slot == waiting {
                     return Some(look);
                 }

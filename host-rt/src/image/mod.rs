@@ -183,7 +183,7 @@ impl Image {
     /// Whether kernels of this image can call the host.
     #[must_use]
     pub fn has_reverse_offload(&self) -> bool {
-        self.needs_wire() || self.has_launch_queues()
+        self.needs_wire() || self.has_launch_wires()
     }
 
     /// Whether its calls use the wire whose address the host writes into a variable of the image.
@@ -193,7 +193,7 @@ impl Image {
 
     /// Whether its calls use the queue in the arguments of each launch, as in GCC's code for AMD
     /// GPUs.
-    fn has_launch_queues(&self) -> bool {
+    fn has_launch_wires(&self) -> bool {
         self.format == Format::CodeObject && self.symbol(TARGET_EXT).is_some()
     }
 

@@ -49,12 +49,12 @@ pub(super) struct OverBudget {
 
 /// A request's share of a budget.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct BudgetShare {
     budget: Arc<Budget>,
     held: u64,
 }
 
-impl Share {
+impl BudgetShare {
     pub(super) fn new(budget: Arc<Budget>) -> Self {
         Self { budget, held: 0 }
     }

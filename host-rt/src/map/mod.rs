@@ -57,7 +57,7 @@ pub use crate::wire::Arg;
 
 use arena::Arena;
 use blocks::{Block, Range};
-use budget::Share;
+use budget::BudgetShare;
 use plan::Plan;
 use pointers::{Patch, Site};
 use present::Present;
@@ -125,7 +125,7 @@ impl Mapper {
     pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         Mapper {
             limits,
-            scratch: Scratch::new(limits.keep_bytes, Share::new(budget)),
+            scratch: Scratch::new(limits.keep_bytes, BudgetShare::new(budget)),
         }
     }
 
@@ -142,9 +142,9 @@ impl Mapper {
         call: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, RunError<E>> {
         // Held until `call` has returned, which needs as much memory.
-        let request = Request(&mut self.scratch);
+        let guard = ScratchGuard(&mut self.scratch);
         let data = Data::Foreign(may_be_mapped);
-        request.0.plan(&self.limits, args, &data)?;
+        guard.0.plan(&self.limits, args, &data)?;
         call().map_err(RunError::Call)
     }
 
@@ -170,8 +170,8 @@ impl Mapper {
         if args.is_empty() {
             return call(&mut [], &[]).map_err(RunError::Call);
         }
-        let request = Request(&mut self.scratch);
-        let scratch = &mut *request.0;
+        let guard = ScratchGuard(&mut self.scratch);
+        let scratch = &mut *guard.0;
         scratch.prepare(&self.limits, args, present)?;
         if !scratch.fetches.is_empty() {
             transfer.fetch(&scratch.fetches).map_err(MapError::Fetch)?;
@@ -200,7 +200,7 @@ enum Data<'a> {
 /// Working memory of a mapper; all lists are empty between requests.
 struct Scratch {
     /// The request's share of the runtime's memory for requests.
-    share: Share,
+    share: BudgetShare,
     arena: Arena,
     /// The arguments for the function.
     args: Vec<HostArg>,
@@ -227,7 +227,7 @@ struct Scratch {
 unsafe impl Send for Scratch {}
 
 impl Scratch {
-    fn new(keep: usize, share: Share) -> Self {
+    fn new(keep: usize, share: BudgetShare) -> Self {
         Scratch {
             share,
             arena: Arena::new(keep),
@@ -292,10 +292,10 @@ impl Scratch {
     }
 }
 
-/// A request in progress; its drop ends the request, even if the function panics.
-struct Request<'a>(&'a mut Scratch);
+/// The working memory during a request. Its drop empties the memory, even if the function panics.
+struct ScratchGuard<'a>(&'a mut Scratch);
 
-impl Drop for Request<'_> {
+impl Drop for ScratchGuard<'_> {
     fn drop(&mut self) {
         let scratch = &mut *self.0;
         clear(&mut scratch.args);

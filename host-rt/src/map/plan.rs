@@ -11,7 +11,7 @@ use super::{
     budget::UNCOUNTED,
     kinds::{Class, Missing, When, classify},
     pointers::{POINTER_SIZE, Site},
-    present::{Present, Reader},
+    present::{Present, PresentReader},
 };
 
 /// Maximum bytes of lists per argument while its request is served.
@@ -25,7 +25,7 @@ pub(super) struct Plan<'a> {
     scratch: &'a mut Scratch,
     limits: &'a Limits,
     pub(super) args: &'a [Arg],
-    present: Option<Reader<'a>>,
+    present: Option<PresentReader<'a>>,
     /// If another runtime maps the arguments: whether it may have mapped data in a range.
     pub(super) foreign: Option<&'a dyn Fn(u64, u64) -> bool>,
     /// Bytes of memory and copies requested so far.

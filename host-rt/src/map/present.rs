@@ -1,9 +1,9 @@
 //! Device data that has an original on the host.
 //!
 //! This table is searched by device address, for the arguments of calls. The tables of data for
-//! launches (`runtime::environment`, and `device::table` of libomptarget) are searched by host
+//! launches (`runtime::data_environment`, and `device::table` of libomptarget) are searched by host
 //! address; they own device memory and count its users. One table cannot be both: calls write
-//! originals at any time, but Rust code has references to the data of `runtime::environment`, and
+//! originals at any time, but Rust code has references to the data of `runtime::data_environment`, and
 //! OpenMP copies data only at constructs.
 
 use std::{
@@ -165,12 +165,12 @@ impl PresentTable {
 
     /// Access for look-ups, which holds the lock; `None` if the table is empty.
     #[inline]
-    pub(super) fn read(&self) -> Option<Reader<'_>> {
+    pub(super) fn read(&self) -> Option<PresentReader<'_>> {
         if self.is_empty() {
             return None;
         }
         // No panic leaves the table half-changed.
-        Some(Reader(
+        Some(PresentReader(
             self.entries.read().unwrap_or_else(PoisonError::into_inner),
         ))
     }
@@ -219,9 +219,9 @@ impl Present {
 }
 
 /// A [`PresentTable`] locked for look-ups.
-pub(super) struct Reader<'a>(RwLockReadGuard<'a, RangeMap<Arc<Present>>>);
+pub(super) struct PresentReader<'a>(RwLockReadGuard<'a, RangeMap<Arc<Present>>>);
 
-impl Reader<'_> {
+impl PresentReader<'_> {
     /// The data that `[start, end)` lies in, if any; an empty range also lies in data that ends at
     /// it. The error is data that it only overlaps.
     pub(super) fn find(&self, start: u64, end: u64) -> Result<Option<&Arc<Present>>, PresentRange> {

@@ -44,7 +44,7 @@ impl<'a> StagedArgs<'a> {
     ) -> Result<Self> {
         let mut arguments: Vec<_> = arguments.iter().map(ArgLocation::of).collect();
         {
-            let mut present = copies.runtime().environment().read();
+            let mut present = copies.runtime().data_environment().read();
             for location in &arguments {
                 if let ArgLocation::Buffer(buffer) = location
                     && buffer.memory.form().comes_back()

@@ -7,7 +7,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 
 use super::overdue::Overdue;
-use super::{Environment, Inner, Result, Runtime};
+use super::{DataEnvironment, Inner, Result, Runtime};
 use crate::base::env::Env;
 use crate::device::{self, OpenOptions, Trace};
 use crate::serve::{Config, Server, Waiting};
@@ -31,7 +31,7 @@ const BOUNCE_STEP: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 /// The largest bounce area, in bytes.
 const MAX_BOUNCE: u64 = 1 << 30;
 
-/// Sets the options of a [`Runtime`]. [Environment variables](crate::base::env) set those that the
+/// Sets the options of a [`Runtime`]. [DataEnvironment variables](crate::base::env) set those that the
 /// builder does not.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -142,7 +142,7 @@ impl Builder {
                 wire: self.wire,
                 deadline: self.deadline.or(env.deadline),
                 overdue: Overdue::default(),
-                data: Environment::default(),
+                data: DataEnvironment::default(),
             }),
         })
     }

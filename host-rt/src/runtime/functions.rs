@@ -6,12 +6,12 @@ use std::sync::Arc;
 use host_fn::HostFunction;
 
 use super::{Result, RuntimeError};
-use crate::serve::{Entry, RawFunction};
+use crate::serve::{RawFunction, RegisteredFunction};
 
 /// The functions that an image is loaded with, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Functions {
-    by_name: BTreeMap<String, Arc<Entry>>,
+    by_name: BTreeMap<String, Arc<RegisteredFunction>>,
 }
 
 impl Functions {
@@ -28,7 +28,7 @@ impl Functions {
     /// A function of that name is registered already.
     pub fn add(&mut self, function: impl HostFunction) -> Result<&mut Self> {
         let name = function.name().to_owned();
-        self.insert(Entry::typed(name, Box::new(function)))
+        self.insert(RegisteredFunction::typed(name, Box::new(function)))
     }
 
     /// Adds a C function under `name`. It is called with the addresses that the device sent; it is
@@ -45,10 +45,10 @@ impl Functions {
         name: impl Into<String>,
         function: RawFunction,
     ) -> Result<&mut Self> {
-        self.insert(Entry::raw(name.into(), function))
+        self.insert(RegisteredFunction::raw(name.into(), function))
     }
 
-    fn insert(&mut self, entry: Entry) -> Result<&mut Self> {
+    fn insert(&mut self, entry: RegisteredFunction) -> Result<&mut Self> {
         let name = entry.name().to_owned();
         if self.by_name.contains_key(&name) {
             return Err(RuntimeError::TwiceRegistered { name });
@@ -57,7 +57,7 @@ impl Functions {
         Ok(self)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<RegisteredFunction>> {
         self.by_name.values()
     }
 }

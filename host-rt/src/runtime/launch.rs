@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::program::ProgramInner;
 use crate::device::{Queue, Running};
-use crate::serve::{LaunchError, LaunchQueue, LaunchState};
+use crate::serve::{LaunchError, LaunchState, LaunchWire};
 
 /// How long a wait that has passed its deadline still waits for the kernel's output.
 const OUTPUT_GRACE: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ pub struct Launch {
     /// The queue, if it belongs to this launch alone; the drop takes it.
     pub(super) queue: Option<Box<dyn Queue>>,
     /// The wire of this launch alone, if it has one.
-    pub(super) launch_queue: Option<LaunchQueue>,
+    pub(super) launch_wire: Option<LaunchWire>,
     /// Values that the kernel uses, see [`keep`](Launch::keep).
     pub(super) kept: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -59,14 +59,14 @@ impl Launch {
         });
     }
 
-    /// The return value that the kernel left in its [launch queue](crate::Kernel::launch_on) when
+    /// The return value that the kernel left in its [launch wire](crate::Kernel::launch_on) when
     /// it ended: 0, unless it ended by a function such as `exit` or `abort`. Without a launch
     /// queue, 0.
     #[must_use]
     pub fn return_value(&self) -> i32 {
-        self.launch_queue
+        self.launch_wire
             .as_ref()
-            .map_or(0, LaunchQueue::return_value)
+            .map_or(0, LaunchWire::return_value)
     }
 
     /// Restarts the timer and the [deadline](crate::Builder::deadline) of a launch that had to wait
@@ -143,7 +143,7 @@ impl Drop for Launch {
             std::mem::forget(Arc::clone(&self.program));
             std::mem::forget(Arc::clone(&self.running));
             std::mem::forget(self.queue.take());
-            std::mem::forget(self.launch_queue.take());
+            std::mem::forget(self.launch_wire.take());
             std::mem::forget(self.kept.take());
         }
     }

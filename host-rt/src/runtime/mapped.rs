@@ -7,7 +7,7 @@ use host_fn::Plain;
 use zerocopy::IntoBytes;
 
 use super::copies::Copies;
-use super::environment::{Borrow, Share};
+use super::data_environment::{Borrow, MappedShare};
 use super::on_device::OnDevice;
 use super::{Result, Runtime};
 use crate::base::ranges::AddrRange;
@@ -145,7 +145,7 @@ impl<T> Drop for MappedMut<'_, T> {
 struct Mapping {
     runtime: Runtime,
     /// `None` if the data is empty or the share has been released.
-    share: Option<Share>,
+    share: Option<MappedShare>,
 }
 
 impl Mapping {
@@ -175,7 +175,11 @@ impl Mapping {
         };
         let share = match range.is_empty() {
             true => None,
-            false => Some(runtime.environment().share(range, borrow, what, make)?),
+            false => Some(
+                runtime
+                    .data_environment()
+                    .share(range, borrow, what, make)?,
+            ),
         };
         Ok(Mapping {
             runtime: runtime.clone(),
@@ -197,7 +201,7 @@ impl Mapping {
     fn release(&mut self, exclusive: bool) {
         if let Some(share) = self.share.take() {
             let for_all = exclusive && share.is_first;
-            self.runtime.environment().release(&share, for_all);
+            self.runtime.data_environment().release(&share, for_all);
         }
     }
 }

@@ -17,7 +17,7 @@
 //! | `inline` | kernels that run on the calling thread |
 //! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
 //! | `mapped` | the guards of mapped data |
-//! | `environment`, `on_device` | the table of mapped host data, and one device copy |
+//! | `data_environment`, `on_device` | the table of mapped host data, and one device copy |
 //! | `copies` | one queue's copies, allocations and launch |
 
 mod arguments;
@@ -25,7 +25,7 @@ mod buffer;
 mod builder;
 mod connect;
 mod copies;
-mod environment;
+mod data_environment;
 mod error;
 mod functions;
 mod inline;
@@ -49,7 +49,7 @@ pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
 use self::copies::Counts;
 pub use self::copies::Transfers;
-use self::environment::Environment;
+use self::data_environment::DataEnvironment;
 pub(crate) use self::error::Result;
 pub use self::error::RuntimeError;
 pub use self::functions::Functions;
@@ -60,7 +60,7 @@ pub use self::program::{Kernel, KernelArg, Program};
 pub use self::typed::TypedKernel;
 use crate::device::{Device, DeviceAddr, Fill, MemoryInfo, Queue};
 use crate::map::PresentTable;
-use crate::serve::{Cost, LaunchQueue, Server, Waiting};
+use crate::serve::{Cost, LaunchWire, Server, Waiting};
 use crate::wire::Reservation;
 
 /// A device, with the threads and wires by which its kernels call the host.
@@ -77,7 +77,7 @@ struct Inner {
     server: Arc<Server>,
     wire: Option<WireKind>,
     /// Host data that launches of typed kernels find on the device.
-    data: Environment,
+    data: DataEnvironment,
     /// How long a launch may take.
     deadline: Option<Duration>,
     /// Kernels that have passed their deadline.
@@ -185,7 +185,7 @@ impl Runtime {
         &self.inner.data.counts
     }
 
-    fn environment(&self) -> &Environment {
+    fn data_environment(&self) -> &DataEnvironment {
         &self.inner.data
     }
 
@@ -255,8 +255,8 @@ impl Runtime {
     ///
     /// # Errors
     /// The device has no mapped memory left for it.
-    pub fn launch_queue(&self) -> Result<LaunchQueue> {
-        Ok(self.inner.server.launch_queue()?)
+    pub fn launch_wire(&self) -> Result<LaunchWire> {
+        Ok(self.inner.server.launch_wire()?)
     }
 
     /// The frequency of the device's clock register, in kHz.

@@ -11,7 +11,7 @@ use super::{DeviceBuffer, Inner, Launch, Result, Runtime, RuntimeError};
 use crate::base::lock::lock;
 use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Params, Queue};
 use crate::image::{Image, ImageError, KernelDeclaration};
-use crate::serve::{Entry, ForeignFunction, FunctionTable, LaunchQueue};
+use crate::serve::{ForeignFunction, FunctionTable, LaunchWire, RegisteredFunction};
 use crate::wire::Reservation;
 
 /// A loaded image. Cloning is cheap. The image is unloaded with its last clone, kernel and launch.
@@ -95,7 +95,7 @@ impl Program {
     /// Calling the function from any thread, with the arguments that this image sends with the
     /// word, is sound by the rules of its language.
     pub unsafe fn add_foreign(&self, word: u64, name: &str, function: Arc<dyn ForeignFunction>) {
-        let entry = Arc::new(Entry::foreign(name, function));
+        let entry = Arc::new(RegisteredFunction::foreign(name, function));
         let inner = &self.inner;
         lock(&inner.words).push(word);
         let insert = |table: &mut FunctionTable| table.insert(word, name, Some(&entry));
@@ -192,7 +192,7 @@ impl Kernel {
         unsafe { self.start(grid, &params) }
     }
 
-    /// As [`launch`](Self::launch), for a kernel that calls the host and prints through `queue`,
+    /// As [`launch`](Self::launch), for a kernel that calls the host and prints through `wire`,
     /// whose address is among `args`. The kernel can call the host even if its image has no wire
     /// of its own.
     ///
@@ -200,23 +200,23 @@ impl Kernel {
     /// As for [`launch`](Self::launch).
     ///
     /// # Errors
-    /// As for [`launch`](Self::launch), or the queue belongs to another runtime.
+    /// As for [`launch`](Self::launch), or the wire belongs to another runtime.
     pub unsafe fn launch_on(
         &self,
-        queue: LaunchQueue,
+        wire: LaunchWire,
         grid: Grid,
         args: &[&dyn KernelArg],
     ) -> Result<Launch> {
-        if !queue.is_of(&self.program.inner.runtime.server) {
+        if !wire.is_of(&self.program.inner.runtime.server) {
             return Err(RuntimeError::BadArguments {
                 kernel: self.declaration.name.clone(),
-                expected: "a launch queue of its own runtime".to_owned(),
+                expected: "a launch wire of its own runtime".to_owned(),
                 given: "one of another".to_owned(),
             });
         }
         let params = params_of(args);
         // SAFETY: the caller's promise.
-        unsafe { self.start_on(Some(queue), grid, &params) }
+        unsafe { self.start_on(Some(wire), grid, &params) }
     }
 
     /// As [`launch`](Self::launch), in the caller's queue: the kernel starts when earlier work in
@@ -256,19 +256,19 @@ impl Kernel {
         unsafe { self.start_on(None, grid, params) }
     }
 
-    /// As [`start`](Self::start), with an optional launch queue.
+    /// As [`start`](Self::start), with an optional launch wire.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
     unsafe fn start_on(
         &self,
-        launch_queue: Option<LaunchQueue>,
+        launch_wire: Option<LaunchWire>,
         grid: Grid,
         params: &Params,
     ) -> Result<Launch> {
         let mut queue = self.program.inner.runtime.device.queue()?;
         // SAFETY: the caller's promise.
-        let mut launch = unsafe { self.start_in(&mut *queue, launch_queue, grid, params)? };
+        let mut launch = unsafe { self.start_in(&mut *queue, launch_wire, grid, params)? };
         launch.queue = Some(queue);
         Ok(launch)
     }
@@ -305,18 +305,18 @@ impl Kernel {
     pub(crate) unsafe fn start_in(
         &self,
         queue: &mut dyn Queue,
-        launch_queue: Option<LaunchQueue>,
+        launch_wire: Option<LaunchWire>,
         grid: Grid,
         params: &Params,
     ) -> Result<Launch> {
         self.check_params(params)?;
         let program = &self.program.inner;
         let runtime = &program.runtime;
-        let calls_host = program.calls_host || launch_queue.is_some();
+        let calls_host = program.calls_host || launch_wire.is_some();
         let guard = runtime.server.begin(&self.declaration.name, calls_host)?;
         let state = Arc::clone(&guard.state);
-        if let Some(queue) = &launch_queue {
-            queue.belongs_to(state.key);
+        if let Some(wire) = &launch_wire {
+            wire.assign_to(state.key);
         }
         let wake_host = {
             let server = Arc::clone(&runtime.server);
@@ -345,7 +345,7 @@ impl Kernel {
             started,
             waited: AtomicBool::new(false),
             queue: None,
-            launch_queue,
+            launch_wire,
             kept: None,
         })
     }

@@ -82,7 +82,7 @@ enum Callee {
 }
 
 /// A registered function and its statistics.
-pub(crate) struct Entry {
+pub(crate) struct RegisteredFunction {
     name: String,
     callee: Callee,
     /// Approximate number of calls: threads may overwrite each other's count.
@@ -91,7 +91,7 @@ pub(crate) struct Entry {
     slow: AtomicBool,
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for RegisteredFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
@@ -142,7 +142,7 @@ impl FunctionError {
     }
 }
 
-impl Entry {
+impl RegisteredFunction {
     fn new(name: String, callee: Callee) -> Self {
         Self {
             name,
@@ -273,33 +273,38 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FunctionTable {
     /// Sorted by word.
-    by_word: Vec<(u64, Slot)>,
+    by_word: Vec<(u64, Registration)>,
 }
 
 #[derive(Clone, Debug)]
-enum Slot {
-    Known(Arc<Entry>),
+enum Registration {
+    Registered(Arc<RegisteredFunction>),
     /// The name in an image of a function that is not registered.
     Unregistered(String),
 }
 
 impl FunctionTable {
     /// The function of that word, or its name in an image as the error.
-    pub(crate) fn find(&self, word: u64) -> Result<&Arc<Entry>, Option<&str>> {
+    pub(crate) fn find(&self, word: u64) -> Result<&Arc<RegisteredFunction>, Option<&str>> {
         match self.by_word.binary_search_by_key(&word, |&(word, _)| word) {
             Ok(i) => match &self.by_word[i].1 {
-                Slot::Known(entry) => Ok(entry),
-                Slot::Unregistered(name) => Err(Some(name)),
+                Registration::Registered(entry) => Ok(entry),
+                Registration::Unregistered(name) => Err(Some(name)),
             },
             Err(_) => Err(None),
         }
     }
 
     /// Adds a function of an image: `entry`, or only its `name`.
-    pub(crate) fn insert(&mut self, word: u64, name: &str, entry: Option<&Arc<Entry>>) {
+    pub(crate) fn insert(
+        &mut self,
+        word: u64,
+        name: &str,
+        entry: Option<&Arc<RegisteredFunction>>,
+    ) {
         let slot = match entry {
-            Some(entry) => Slot::Known(Arc::clone(entry)),
-            None => Slot::Unregistered(name.to_owned()),
+            Some(entry) => Registration::Registered(Arc::clone(entry)),
+            None => Registration::Unregistered(name.to_owned()),
         };
         match self.by_word.binary_search_by_key(&word, |&(word, _)| word) {
             Ok(i) => self.by_word[i].1 = slot,

@@ -4,28 +4,28 @@
 //! |---|---|
 //! | `threads` | which thread polls, waits and is woken: a state machine |
 //! | `poller`, `change_flag`, `idle`, `wake` | polling the wires, and sleeping |
-//! | `serving` | the life of a thread |
+//! | `thread_loop` | the main loop of a thread |
 //! | `worker` | serving one request |
-//! | `wires`, `queue` | the served wires |
-//! | `functions`, `launch`, `in_flight` | host functions, launches, calls |
+//! | `wires`, `launch_wire` | the served wires |
+//! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `output_flush`, `text` | the text that kernels print |
 //!
 //! While no kernel runs, all threads sleep.
 
 mod change_flag;
 mod error;
+mod failures;
 mod functions;
 mod idle;
 mod in_flight;
-mod launch;
+mod launch_wire;
 mod output_flush;
 mod poller;
-mod queue;
-mod serving;
 mod sync;
 #[cfg(test)]
 mod testing;
 mod text;
+mod thread_loop;
 mod threads;
 mod wake;
 mod wires;
@@ -40,14 +40,14 @@ use arc_swap::ArcSwap;
 use shared_abi::wire::bounce::BLOCK;
 
 pub use self::error::{CallError, LaunchError};
-pub(crate) use self::functions::{Entry, FunctionTable};
+pub(crate) use self::failures::LaunchState;
+use self::failures::Launches;
 pub use self::functions::{ForeignError, ForeignFunction, RawFunction, RequestMemory};
+pub(crate) use self::functions::{FunctionTable, RegisteredFunction};
 use self::in_flight::InFlight;
-pub(crate) use self::launch::LaunchState;
-use self::launch::Launches;
+pub use self::launch_wire::LaunchWire;
 use self::output_flush::Output;
-use self::poller::{PollToken, Poller};
-pub use self::queue::LaunchQueue;
+use self::poller::{PollToken, PollerState};
 use self::threads::Threads;
 use self::wires::Wires;
 use crate::base::lock::lock;
@@ -116,7 +116,7 @@ pub(crate) struct Server {
     pub(crate) reserved: Arc<Reserved>,
     pub(crate) present: PresentTable,
     wires: Wires,
-    poller: Poller,
+    poller: PollerState,
     threads: Threads<PollToken, JoinHandle<()>>,
     requests: Requests,
     output: Output,
@@ -167,7 +167,7 @@ impl Server {
             reserved: Arc::default(),
             present: PresentTable::new(),
             wires: Wires::default(),
-            poller: Poller::new(),
+            poller: PollerState::new(),
             threads: Threads::new(config.threads, PollToken::default()),
             requests: Requests {
                 functions: ArcSwap::default(),

@@ -31,7 +31,7 @@ impl Server {
     /// Waits until all text of an ended kernel is taken off the wires, at most until `until`.
     pub(crate) fn take_text(&self, until: Option<Instant>) {
         // Only these wires carry text.
-        if !self.wires.is_served(WireKind::GCN_QUEUE) && !self.wires.launch_queues.are_used() {
+        if !self.wires.is_served(WireKind::GCN_QUEUE) && !self.wires.launch_wires.are_used() {
             return;
         }
         // Release: a poller that reads the number sees the kernel's text.

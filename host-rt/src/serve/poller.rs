@@ -69,7 +69,7 @@ pub(super) struct PollToken {
 }
 
 /// State shared by the poller and the other threads.
-pub(super) struct Poller {
+pub(super) struct PollerState {
     pub(super) wake_word: WakeWord,
     /// Wires that the poller has not added yet.
     new_sources: Mutex<Vec<Source>>,
@@ -81,7 +81,7 @@ pub(super) struct Poller {
     stopping: AtomicBool,
 }
 
-impl Poller {
+impl PollerState {
     pub(super) fn new() -> Self {
         Self {
             wake_word: WakeWord::default(),
@@ -166,7 +166,7 @@ impl Server {
                 idle = Idle::new(self.config.waiting);
             } else if idle.should_sleep()
                 && self.device.can_wake_host()
-                && !self.wires.launch_queues.are_used()
+                && !self.wires.launch_wires.are_used()
                 && !self.output.text.is_full()
             {
                 // Edge `W1`, host end: see `WakeWord::sleep`.

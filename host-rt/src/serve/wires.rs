@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use shared_abi::image::DeviceConfig;
 use shared_abi::wire::{WireKind, claims};
 
+use super::launch_wire::LaunchWires;
 use super::poller::{ServedWire, Source};
-use super::queue::LaunchQueues;
 use super::wake::WakeWord;
 use super::{Config, Cost, Server, lock};
 use crate::device::{Device, DeviceAddr, DeviceError, Fill};
@@ -101,7 +101,7 @@ pub(super) struct Wires {
     /// In the order of [`KINDS`]; each is created for the first image that uses it.
     by_kind: [OnceLock<Arc<ServedWire>>; KINDS.len()],
     /// Wires of single launches.
-    pub(super) launch_queues: LaunchQueues,
+    pub(super) launch_wires: LaunchWires,
     /// Locked while a wire is created.
     pub(super) attaching: Mutex<()>,
 }

@@ -14,7 +14,7 @@ use shared_abi::status::Status;
 use super::functions::FunctionError;
 use super::in_flight::InFlight;
 use super::poller::Found;
-use super::{CallError, Entry, RequestMemory, Server};
+use super::{CallError, RegisteredFunction, RequestMemory, Server};
 use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{ArgRange, Copier, Request};
@@ -245,7 +245,7 @@ impl Buffers {
     fn call_mapping(
         &mut self,
         server: &Server,
-        function: &Entry,
+        function: &RegisteredFunction,
         owned: &mut Option<Request>,
     ) -> std::thread::Result<Result<(), RunError<FunctionError>>> {
         let copier = mem::replace(&mut self.copier, server.copier());
@@ -268,7 +268,7 @@ impl Buffers {
 
 /// Calls `function` with mapped arguments.
 fn call_mapped(
-    function: &Entry,
+    function: &RegisteredFunction,
     raw_args: &mut Vec<RawArg>,
     pointers: &mut [*mut std::ffi::c_void],
     args: &[HostArg],
@@ -455,7 +455,10 @@ mod tests {
         // `server`, and all accesses to its words are atomic.
         let word = unsafe { AtomicU64::from_ptr(&raw mut (*slot).func) };
         for in_maps in [false, true] {
-            let function = Arc::new(Entry::foreign("bad", Arc::new(Panics { in_maps })));
+            let function = Arc::new(RegisteredFunction::foreign(
+                "bad",
+                Arc::new(Panics { in_maps }),
+            ));
             server.change_functions(|table| table.insert(WORD, "bad", Some(&function)));
             let launch = server.begin("kernel", true).unwrap();
             // Release: edge `S1`, as on the device.

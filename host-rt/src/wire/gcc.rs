@@ -12,7 +12,7 @@ use crate::device::{DeviceAddr, DeviceError, MappedMemory};
 
 /// The words of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestWords {
+pub struct GccRequest {
     /// Function word.
     pub func: u64,
     /// Number of arguments.
@@ -38,7 +38,7 @@ pub enum Completion {
     Signal(u64),
 }
 
-impl RequestWords {
+impl GccRequest {
     /// Key of the launch that made the request; 0 if GCC's own code made it. The addresses of a
     /// request by `device-rt` follow a [`BounceHeader`], which contains the key.
     pub(super) fn launch(&self, bounce: &MappedMemory) -> u32 {
@@ -77,7 +77,7 @@ impl RequestWords {
 
 /// Reads the three argument arrays, of `words.mapnum` entries each.
 pub(super) fn read_args(
-    words: &RequestWords,
+    words: &GccRequest,
     copier: &mut Copier,
     args: &mut Vec<Arg>,
 ) -> Result<(), ArgsError> {

@@ -12,7 +12,7 @@ use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 pub use super::gcc::complete;
-use super::gcc::{Completion, RequestWords};
+use super::gcc::{Completion, GccRequest};
 use super::memory::{Wire, WireConfig};
 use super::{DeviceAccess, Poll, PollWire, ProtocolError};
 use crate::device::MappedMemory;
@@ -44,7 +44,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Takes a published request.
-    pub fn poll(&mut self) -> Poll<RequestWords> {
+    pub fn poll(&mut self) -> Poll<GccRequest> {
         if self.broken {
             return Poll::Empty;
         }
@@ -73,7 +73,7 @@ impl<S: SystemWords> Poller<S> {
         Poll::Empty
     }
 
-    fn take(&mut self, slot: u32) -> Option<RequestWords> {
+    fn take(&mut self, slot: u32) -> Option<GccRequest> {
         let at = offset_of!(Ring, queue) + slot as usize * size_of::<Slot>();
         // Edge `R1`, consuming end: the other words precede the signal's address.
         let signal = self
@@ -84,7 +84,7 @@ impl<S: SystemWords> Poller<S> {
         }
         // Relaxed: R1 orders these.
         let word = |field| self.system.load64(at + field, Load::Relaxed);
-        let taken = RequestWords {
+        let taken = GccRequest {
             func: word(offset_of!(Slot, func)),
             mapnum: word(offset_of!(Slot, mapnum)),
             addrs: word(offset_of!(Slot, addrs)),
@@ -119,9 +119,9 @@ impl<S: SystemWords> Poller<S> {
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    type Request = RequestWords;
+    type Request = GccRequest;
 
-    fn poll(&mut self) -> Poll<RequestWords> {
+    fn poll(&mut self) -> Poll<GccRequest> {
         Poller::poll(self)
     }
 }

@@ -6,7 +6,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_slot::GccSlot as Slot;
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::gcc::{Completion, RequestWords};
+use super::gcc::{Completion, GccRequest};
 use super::memory::Wire;
 use super::{DeviceAccess, Poll, PollWire};
 use crate::device::MappedMemory;
@@ -29,7 +29,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Takes the request, if one is published.
-    pub fn poll(&mut self) -> Poll<RequestWords> {
+    pub fn poll(&mut self) -> Poll<GccRequest> {
         // Edge `S1`, consuming end: the other words precede the function word.
         let func = self.system.load64(offset_of!(Slot, func), Load::Acquire);
         if func == 0 || func == TAKEN {
@@ -43,7 +43,7 @@ impl<S: SystemWords> Poller<S> {
             .store64(offset_of!(Slot, func), TAKEN, Store::Relaxed);
         // Relaxed: S1 orders these.
         let word = |field| self.system.load64(field, Load::Relaxed);
-        Poll::Request(RequestWords {
+        Poll::Request(GccRequest {
             func,
             mapnum: word(offset_of!(Slot, mapnum)),
             addrs: word(offset_of!(Slot, addrs)),
@@ -78,9 +78,9 @@ pub(super) fn attach(memory: MappedMemory, access: &DeviceAccess) -> (Wire, Poll
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    type Request = RequestWords;
+    type Request = GccRequest;
 
-    fn poll(&mut self) -> Poll<RequestWords> {
+    fn poll(&mut self) -> Poll<GccRequest> {
         Poller::poll(self)
     }
 }

@@ -27,7 +27,7 @@ use shared_abi::wire::gcn_queue::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::gcc::{Completion, RequestWords};
+use super::gcc::{Completion, GccRequest};
 use super::memory::Wire;
 use super::{DeviceAccess, Poll, PollWire, ProtocolError};
 use crate::device::MappedMemory;
@@ -89,21 +89,21 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Takes a call, or text whose earlier messages are all written.
-    pub fn poll(&mut self) -> Poll<RequestWords> {
+    pub fn poll(&mut self) -> Poll<GccRequest> {
         self.scan(Filter::All)
     }
 
     /// Takes written text, even after unwritten messages. Leaves calls on the wire.
-    pub fn poll_text(&mut self) -> Poll<RequestWords> {
+    pub fn poll_text(&mut self) -> Poll<GccRequest> {
         self.scan(Filter::Text)
     }
 
     /// Like [`poll`](Self::poll), but leaves text on the wire.
-    pub fn poll_requests(&mut self) -> Poll<RequestWords> {
+    pub fn poll_requests(&mut self) -> Poll<GccRequest> {
         self.scan(Filter::Calls)
     }
 
-    fn scan(&mut self, filter: Filter) -> Poll<RequestWords> {
+    fn scan(&mut self, filter: Filter) -> Poll<GccRequest> {
         // Relaxed: stored by this thread or by an earlier holder of the poll token.
         if self.progress.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
@@ -168,7 +168,7 @@ impl<S: SystemWords> Poller<S> {
         })
     }
 
-    fn take(&mut self, slot: u32, kind: u32) -> Poll<RequestWords> {
+    fn take(&mut self, slot: u32, kind: u32) -> Poll<GccRequest> {
         let value = slot_offset(slot) + offset_of!(Message, value);
         // Relaxed: Q1 orders these.
         let word = |field| self.system.load64(value + field, Load::Relaxed);
@@ -182,7 +182,7 @@ impl<S: SystemWords> Poller<S> {
                     }
                     signal => Completion::Signal(signal),
                 };
-                Poll::Request(RequestWords {
+                Poll::Request(GccRequest {
                     func: word(offset_of!(GcnCall, func)),
                     mapnum: word(offset_of!(GcnCall, mapnum)),
                     addrs: word(offset_of!(GcnCall, addrs)),
@@ -263,17 +263,17 @@ const fn slot_offset(slot: u32) -> usize {
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    type Request = RequestWords;
+    type Request = GccRequest;
 
-    fn poll(&mut self) -> Poll<RequestWords> {
+    fn poll(&mut self) -> Poll<GccRequest> {
         Poller::poll(self)
     }
 
-    fn poll_text(&mut self) -> Poll<RequestWords> {
+    fn poll_text(&mut self) -> Poll<GccRequest> {
         Poller::poll_text(self)
     }
 
-    fn poll_requests(&mut self) -> Poll<RequestWords> {
+    fn poll_requests(&mut self) -> Poll<GccRequest> {
         Poller::poll_requests(self)
     }
 }

@@ -11,8 +11,8 @@ use super::{DeviceAccess, Poll, PollWire, gcc_ring, gcc_slot, native};
 use crate::base::debug_as_display;
 use crate::device::MappedMemory;
 
-/// A kind of wire.
-pub(crate) struct Kind {
+/// One entry of the table.
+pub(crate) struct WireEntry {
     pub(crate) kind: WireKind,
     /// Size of a wire in mapped memory, in bytes.
     pub(crate) bytes: fn(&WireConfig) -> usize,
@@ -21,8 +21,8 @@ pub(crate) struct Kind {
 }
 
 /// The wires that this host serves.
-pub(crate) const KINDS: [Kind; 4] = [
-    Kind {
+pub(crate) const KINDS: [WireEntry; 4] = [
+    WireEntry {
         kind: WireKind::NATIVE,
         bytes: native::bytes,
         attach: |memory, config, access| {
@@ -30,7 +30,7 @@ pub(crate) const KINDS: [Kind; 4] = [
             WireParts::new(Arc::new(wire), poller)
         },
     },
-    Kind {
+    WireEntry {
         kind: WireKind::GCC_RING,
         bytes: |_| gcc_ring::BYTES,
         attach: |memory, config, access| {
@@ -38,7 +38,7 @@ pub(crate) const KINDS: [Kind; 4] = [
             WireParts::new(Arc::new(wire), poller)
         },
     },
-    Kind {
+    WireEntry {
         kind: WireKind::GCN_QUEUE,
         bytes: |_| GcnQueue::BYTES,
         attach: |memory, config, access| {
@@ -46,7 +46,7 @@ pub(crate) const KINDS: [Kind; 4] = [
             WireParts::new(Arc::clone(queue.wire()), poller)
         },
     },
-    Kind {
+    WireEntry {
         kind: WireKind::GCC_SLOT,
         bytes: |_| gcc_slot::BYTES,
         attach: |memory, _config, access| {

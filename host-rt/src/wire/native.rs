@@ -35,7 +35,7 @@ const RECENT_POLLS: u32 = 8;
 
 /// The words of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestWords {
+pub struct NativeRequest {
     /// Function word.
     pub func: u64,
     /// Number of arguments.
@@ -52,7 +52,7 @@ pub struct RequestWords {
     pub bounce_blocks: u32,
 }
 
-impl RequestWords {
+impl NativeRequest {
     /// The bounce extent, which is not yet checked.
     pub(super) fn bounce_blocks(&self) -> Range<u32> {
         let first = self.bounce_first;
@@ -126,7 +126,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Takes a request. It may miss one at first; one of the next polls finds it.
-    pub fn poll(&mut self) -> Poll<RequestWords> {
+    pub fn poll(&mut self) -> Poll<NativeRequest> {
         let Recent {
             slot,
             streak,
@@ -164,7 +164,7 @@ impl<S: SystemWords> Poller<S> {
         self.scan_cold()
     }
 
-    fn scan_cold(&mut self) -> Poll<RequestWords> {
+    fn scan_cold(&mut self) -> Poll<NativeRequest> {
         self.since_cold = 0;
         self.cold = (self.cold + 1) % self.groups.len();
         if self.groups[self.cold].empty < COLD {
@@ -176,7 +176,7 @@ impl<S: SystemWords> Poller<S> {
 
     /// Like [`poll`](Self::poll), but reads the ready hint of every slot. After a fence, it finds
     /// every request whose publisher has passed its own fence, which follows the ready hint.
-    pub fn poll_all(&mut self) -> Poll<RequestWords> {
+    pub fn poll_all(&mut self) -> Poll<NativeRequest> {
         for group in 0..self.groups.len() {
             if let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group) {
                 return found;
@@ -185,7 +185,7 @@ impl<S: SystemWords> Poller<S> {
         Poll::Empty
     }
 
-    fn scan(&mut self, group: usize) -> Poll<RequestWords> {
+    fn scan(&mut self, group: usize) -> Poll<NativeRequest> {
         let first = group as u32 * GROUP;
         let count = GROUP.min(self.slots - first);
         let begin = self.groups[group].begin;
@@ -215,7 +215,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Takes a new request from `slot`.
-    fn take(&mut self, slot: u32) -> Poll<RequestWords> {
+    fn take(&mut self, slot: u32) -> Poll<NativeRequest> {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
         // Edge `N1`, consuming end: the header and the payload precede the sequence number.
         let seq = self
@@ -245,7 +245,7 @@ impl<S: SystemWords> Poller<S> {
         }
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);
-        Poll::Request(RequestWords {
+        Poll::Request(NativeRequest {
             func: self
                 .system
                 .load64(at + offset_of!(RequestHeader, func), Load::Relaxed),
@@ -260,13 +260,13 @@ impl<S: SystemWords> Poller<S> {
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    type Request = RequestWords;
+    type Request = NativeRequest;
 
-    fn poll(&mut self) -> Poll<RequestWords> {
+    fn poll(&mut self) -> Poll<NativeRequest> {
         Poller::poll(self)
     }
 
-    fn poll_all(&mut self) -> Poll<RequestWords> {
+    fn poll_all(&mut self) -> Poll<NativeRequest> {
         Poller::poll_all(self)
     }
 }
@@ -352,7 +352,7 @@ pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
 #[inline]
 pub(super) fn read_args(
     wire: &Wire,
-    request: &RequestWords,
+    request: &NativeRequest,
     copier: &Copier,
     args: &mut Vec<Arg>,
 ) -> Result<(), ArgsError> {
@@ -427,7 +427,7 @@ pub(super) fn read_args(
 #[inline]
 pub(super) unsafe fn read_payload(
     wire: &Wire,
-    request: &RequestWords,
+    request: &NativeRequest,
     offset: usize,
     to: *mut u8,
     len: usize,
@@ -446,7 +446,7 @@ pub(super) unsafe fn read_payload(
 #[inline]
 pub(super) unsafe fn write_payload(
     wire: &Wire,
-    request: &RequestWords,
+    request: &NativeRequest,
     offset: usize,
     from: *const u8,
     len: usize,

@@ -14,18 +14,18 @@ use crate::device::DeviceError;
 /// The words of a request, by family of wires.
 #[derive(Debug)]
 pub(crate) enum RequestWords {
-    Native(native::RequestWords),
-    Gcc(gcc::RequestWords),
+    Native(native::NativeRequest),
+    Gcc(gcc::GccRequest),
 }
 
-impl From<native::RequestWords> for RequestWords {
-    fn from(words: native::RequestWords) -> Self {
+impl From<native::NativeRequest> for RequestWords {
+    fn from(words: native::NativeRequest) -> Self {
         Self::Native(words)
     }
 }
 
-impl From<gcc::RequestWords> for RequestWords {
-    fn from(words: gcc::RequestWords) -> Self {
+impl From<gcc::GccRequest> for RequestWords {
+    fn from(words: gcc::GccRequest) -> Self {
         Self::Gcc(words)
     }
 }
@@ -187,7 +187,7 @@ impl Request {
     }
 
     /// The words of a request with arguments in its slot.
-    fn native_words(&self) -> &native::RequestWords {
+    fn native_words(&self) -> &native::NativeRequest {
         match &self.words {
             RequestWords::Native(words) => words,
             RequestWords::Gcc(_) => unreachable!("all arguments of GCC's wires are at addresses"),

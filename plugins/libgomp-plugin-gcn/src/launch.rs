@@ -93,7 +93,7 @@ impl Launcher {
             threads: grid.threads,
             source: Box::new(source),
         })?;
-        let queue = device.runtime.launch_queue()?;
+        let queue = device.runtime.launch_wire()?;
         let arguments = Arguments {
             vars,
             reserved: 0,

@@ -4,7 +4,7 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_ring as producer;
-use host_rt::model::gcc::{Completion, RequestWords};
+use host_rt::model::gcc::{Completion, GccRequest};
 use host_rt::model::gcc_ring::{Poller, complete};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
@@ -72,7 +72,7 @@ fn call(system: &View, caller: u64, id: u64) {
     assert_eq!(system.load64(own + 8, Relaxed), !id, "another result");
 }
 
-fn answer(host: &View, request: &RequestWords) {
+fn answer(host: &View, request: &GccRequest) {
     let id = request.func;
     assert_eq!(
         [request.mapnum, request.addrs, request.sizes, request.kinds],

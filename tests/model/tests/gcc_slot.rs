@@ -4,7 +4,7 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_slot as producer;
-use host_rt::model::gcc::RequestWords;
+use host_rt::model::gcc::GccRequest;
 use host_rt::model::gcc_slot::{Poller, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
@@ -49,7 +49,7 @@ fn call(device: &View, system: &View, id: u64) {
     producer::unlock(device);
 }
 
-fn answer(host: &View, request: &RequestWords) {
+fn answer(host: &View, request: &GccRequest) {
     let id = request.func;
     assert_eq!(
         [request.mapnum, request.addrs, request.sizes, request.kinds],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use device_rt::wire::gcc_ring::wait;
 use device_rt::wire::gcn_queue as producer;
-use host_rt::model::gcc::{Completion, RequestWords};
+use host_rt::model::gcc::{Completion, GccRequest};
 use host_rt::model::gcn_queue::{Poller, complete};
 use host_rt::model::{Poll, gcc_ring};
 use model::Access::{Load, Store};
@@ -96,7 +96,7 @@ fn act(system: &View, caller: u64, id: u64, action: Action) {
     assert_eq!(system.load64(own + 8, Relaxed), !id, "another result");
 }
 
-fn answer(host: &View, request: &RequestWords) {
+fn answer(host: &View, request: &GccRequest) {
     let id = request.func;
     assert_eq!(
         [request.mapnum, request.sizes, request.kinds],
@@ -129,7 +129,7 @@ struct Printing {
 }
 
 impl Printing {
-    fn poll(&mut self) -> Poll<RequestWords> {
+    fn poll(&mut self) -> Poll<GccRequest> {
         loop {
             let found = self.poller.poll();
             match &found {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use device_rt::wire::native::Producer;
 use device_rt::{claims, lanes};
 use host_rt::model::Poll;
-use host_rt::model::native::{Poller, RequestWords, complete};
+use host_rt::model::native::{NativeRequest, Poller, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, add_request_words, explore, pause};
@@ -87,7 +87,7 @@ fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
 }
 
 /// Serves a request.
-fn answer(host: &View, slots: u32, request: &RequestWords) {
+fn answer(host: &View, slots: u32, request: &NativeRequest) {
     let (slot, seq, id) = (request.slot, request.seq, request.func);
     let words = [
         request.mapnum,
@@ -115,7 +115,7 @@ fn answer(host: &View, slots: u32, request: &RequestWords) {
 
 /// Polls for a request. `poll` may omit slots, so `poll_all` follows. With several servers, it runs
 /// alone to limit the search.
-fn poll_once(poller: &mut Poller<View>, servers: u32) -> Poll<RequestWords> {
+fn poll_once(poller: &mut Poller<View>, servers: u32) -> Poll<NativeRequest> {
     if servers > 1 {
         return poller.poll_all();
     }

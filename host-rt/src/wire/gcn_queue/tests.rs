@@ -6,7 +6,7 @@ use shared_abi::wire::gcn_queue::{CALL, DOUBLE, GcnMessage, GcnQueue, INTEGER, L
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::{Poller, complete, slot_offset};
-use crate::wire::gcc::{Completion, RequestWords};
+use crate::wire::gcc::{Completion, GccRequest};
 use crate::wire::{Poll, ProtocolError};
 
 const SLOTS: u32 = 4;
@@ -95,7 +95,7 @@ fn assert_prints(poller: &mut Poller<Coherent>, text: &[u8]) {
 
 #[track_caller]
 fn assert_takes(poller: &mut Poller<Coherent>, func: u64, completion: Completion) {
-    let words = RequestWords {
+    let words = GccRequest {
         func,
         mapnum: 0,
         addrs: 11,

@@ -98,7 +98,7 @@ fn start(session: &Session, func: u64, rounds: u32) -> Speaking {
 
 /// Starts a kernel whose arguments are the address of its queue and another value.
 fn launch(session: &Session, kernel: &str, grid: Grid, other: &dyn KernelArg) -> Launch {
-    let queue = session.runtime.launch_queue().unwrap();
+    let queue = session.runtime.launch_wire().unwrap();
     let address = queue.address();
     let kernel = session.program.kernel(kernel).unwrap();
     // SAFETY: the suite's kernels take these, and the memory that they name lives until the tests
@@ -195,7 +195,7 @@ fn a_queue_that_is_not_empty_is_not(target: &Target) {
 fn another_runtimes_queue_is_refused(target: &Target) {
     let (session, _) = session(target);
     let other = target.builder().build().unwrap();
-    let queue = other.launch_queue().unwrap();
+    let queue = other.launch_wire().unwrap();
     let address = queue.address();
     let kernel = session.program.kernel("leave_with").unwrap();
     // SAFETY: the kernel takes the address of its queue and a value, and no memory.

@@ -9,12 +9,12 @@ use crate::base::ranges::{AddrRange, Found, RangeMap};
 
 /// The host data that guards have mapped to a device. Temporary copies for a launch are not in it.
 #[derive(Default)]
-pub(crate) struct Environment {
-    entries: Mutex<RangeMap<Entry>>,
+pub(crate) struct DataEnvironment {
+    entries: Mutex<RangeMap<MappedEntry>>,
     pub(crate) counts: Counts,
 }
 
-struct Entry {
+struct MappedEntry {
     on_device: Arc<OnDevice>,
     /// How the first guard borrows the data.
     borrow: Borrow,
@@ -23,7 +23,7 @@ struct Entry {
     guards: Vec<AddrRange>,
 }
 
-impl Entry {
+impl MappedEntry {
     /// Whether a guard holds all of `range`, which lies in the entry. If a guard holds only a part,
     /// that guard's range is the error.
     fn has(&self, range: AddrRange) -> Result<bool, AddrRange> {
@@ -45,7 +45,7 @@ pub(crate) enum Borrow {
 }
 
 /// A guard's share of an entry.
-pub(crate) struct Share {
+pub(crate) struct MappedShare {
     pub(crate) on_device: Arc<OnDevice>,
     /// The guard's range.
     range: AddrRange,
@@ -55,10 +55,10 @@ pub(crate) struct Share {
     pub(crate) is_first: bool,
 }
 
-impl Environment {
+impl DataEnvironment {
     /// Locks the table for look-ups.
-    pub(crate) fn read(&self) -> Reader<'_> {
-        Reader(self.lock())
+    pub(crate) fn read(&self) -> DataReader<'_> {
+        DataReader(self.lock())
     }
 
     /// A share of the entry that contains `range`. If there is no such entry, `make` makes the
@@ -70,7 +70,7 @@ impl Environment {
         borrow: Borrow,
         what: &str,
         make: impl FnOnce() -> Result<Arc<OnDevice>>,
-    ) -> Result<Share> {
+    ) -> Result<MappedShare> {
         // The lock is held until the copy is made, so that no launch finds incomplete data.
         let mut entries = self.lock();
         if borrow == Borrow::Exclusive {
@@ -80,7 +80,7 @@ impl Environment {
             Found::Inside(at, entry) => match entry.has(range) {
                 Ok(true) => {
                     entry.guards.push(range);
-                    Ok(Share {
+                    Ok(MappedShare {
                         on_device: Arc::clone(&entry.on_device),
                         range,
                         start: at.start(),
@@ -93,13 +93,13 @@ impl Environment {
             Found::Partly(present, _) => Err(straddles(what.to_owned(), range, present)),
             Found::Absent => {
                 let on_device = make()?;
-                let entry = Entry {
+                let entry = MappedEntry {
                     on_device: Arc::clone(&on_device),
                     borrow,
                     guards: vec![range],
                 };
                 entries.insert(range, entry)?;
-                Ok(Share {
+                Ok(MappedShare {
                     on_device,
                     range,
                     start: range.start(),
@@ -110,7 +110,7 @@ impl Environment {
     }
 
     /// Releases a share. The entry is removed with its last share, or at once if `for_all`.
-    pub(crate) fn release(&self, share: &Share, for_all: bool) {
+    pub(crate) fn release(&self, share: &MappedShare, for_all: bool) {
         let mut entries = self.lock();
         let Some(entry) = entries.get_mut(share.start) else {
             return;
@@ -129,15 +129,15 @@ impl Environment {
     }
 
     /// Ignores poisoning, because no panic leaves the table half changed.
-    fn lock(&self) -> MutexGuard<'_, RangeMap<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, RangeMap<MappedEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An [`Environment`] locked for look-ups.
-pub(crate) struct Reader<'a>(MutexGuard<'a, RangeMap<Entry>>);
+/// An [`DataEnvironment`] locked for look-ups.
+pub(crate) struct DataReader<'a>(MutexGuard<'a, RangeMap<MappedEntry>>);
 
-impl Reader<'_> {
+impl DataReader<'_> {
     /// Drops leaked guards in `range`, which the caller borrows exclusively. Call this for all such
     /// ranges before the first look-up.
     pub(crate) fn drop_forgotten(&mut self, range: AddrRange) {
@@ -167,7 +167,7 @@ impl Reader<'_> {
 ///
 /// Entries of exclusive borrows stay, because the caller may have borrowed `range` from their
 /// guard.
-fn drop_forgotten(entries: &mut RangeMap<Entry>, range: AddrRange) {
+fn drop_forgotten(entries: &mut RangeMap<MappedEntry>, range: AddrRange) {
     let shared = entries
         .overlapping(range)
         .filter(|(_, entry)| entry.borrow == Borrow::Shared);
