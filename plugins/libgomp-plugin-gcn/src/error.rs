@@ -1,9 +1,7 @@
 //! The errors of images for AMD GPUs, and of their launches.
 
-use gomp_plugin::region::Fault;
+use gomp_plugin::launch::Fault;
 use targets::code_object;
-
-use crate::arguments::NAMED;
 
 /// An image or a launch is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -15,10 +13,14 @@ pub(crate) enum Error {
     #[error(transparent)]
     CodeObject(#[from] code_object::ReadError),
     #[error(
-        "kernel `{kernel}` takes {bytes} bytes of arguments, those of GCC 13 to 16 take {NAMED}: \
+        "kernel `{kernel}` takes {bytes} bytes of arguments, those of GCC 13 to 16 take {known}: \
          the program was built by a newer GCC"
     )]
-    Arguments { kernel: String, bytes: u32 },
+    Arguments {
+        kernel: String,
+        bytes: u32,
+        known: u32,
+    },
     #[error("no `{symbol}`, expected {wanted} bytes")]
     NoTable { symbol: &'static str, wanted: u64 },
     #[error("`{symbol}` is in no section, expected {wanted} bytes")]
