@@ -177,7 +177,8 @@ impl Worker {
         let launch = request.launch();
 
         // `serve` reports a panic here.
-        let maps = function.maps(&mut self.args);
+        function.normalize_kinds(&mut self.args);
+        let maps = function.must_map(&self.args);
         let outer = CALL.replace(Some(CallContext { launch }));
         self.in_flight.begin(word, request.wire(), &bounce);
         let result = if maps {
