@@ -81,7 +81,7 @@ pub mod error {
     //! [`Error`] over all of them.
 
     pub use crate::base::env::EnvError;
-    pub use crate::device::DeviceError;
+    pub use crate::device::{DeviceError, DriverFailure, Fault, LossReason};
     pub use crate::image::ImageError;
     pub use crate::runtime::{Error, Result};
     pub use crate::serve::{CallError, LaunchError};

@@ -129,6 +129,7 @@ impl Memory {
             bytes,
             free: total - used,
             total,
+            setting: None,
         }
     }
 

@@ -244,11 +244,11 @@ impl Queue for CudaQueue {
         // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
         let launch =
             unsafe { launch::start(device, self.stream(), module, kernel, grid, params, context)? };
-        if let Some(end) = launch.end_of_caller() {
+        if let Some(end) = launch.end_of_caller {
             // The kernel ends after all kernels that precede it.
             self.parts_mut().callers = vec![end];
         }
-        Ok(launch)
+        Ok(launch.running)
     }
 
     fn record_event(&mut self) -> Arc<dyn Event> {

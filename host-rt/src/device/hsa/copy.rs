@@ -16,7 +16,7 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
 use super::context::Context;
 use super::signal::{PENDING, Signal};
 use crate::device::DeviceError;
-use crate::device::gpu::panics::catch_panic;
+use crate::device::gpu::catch_panic::catch_panic;
 
 /// A copy that ROCr has not got yet.
 pub(super) struct Copy {
@@ -128,7 +128,10 @@ unsafe extern "C" fn ready(_value: i64, copy: *mut c_void) -> bool {
         // SAFETY: the caller of `start` promised that the ranges are valid until the copy is done.
         if let Err(error) = unsafe { copy.start() } {
             // No caller could receive the error.
-            context.lose(error.to_string());
+            match error {
+                DeviceError::Driver { failure, .. } => context.lose(failure),
+                error => context.lose(error.to_string()),
+            };
         }
     });
     false

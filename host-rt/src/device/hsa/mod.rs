@@ -81,7 +81,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
 
 fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
     let isa = agents::isa(context.rocr, context.agent);
-    let isa = isa.map_err(|failure| context.failed(&failure))?;
+    let isa = isa.map_err(|failure| context.failed(failure))?;
     let isa = isa.unwrap_or_default();
     let name = isa.rsplit_once("--").map_or(&*isa, |(_, name)| name);
     match name.parse() {

@@ -152,6 +152,7 @@ impl Device for HostDevice {
                     bytes,
                     free: total - used,
                     total,
+                    setting: Some("REVOFF_HOST_MEMORY"),
                 }
             })
     }
@@ -166,6 +167,7 @@ impl Device for HostDevice {
             bytes: bytes as u64,
             free: 0,
             total: bytes as u64,
+            setting: None,
         };
         let layout = mapped_layout(bytes).ok_or_else(failed)?;
         // SAFETY: the layout's size is not zero.
