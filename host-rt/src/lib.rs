@@ -63,7 +63,7 @@
 //!
 //! No module imports from one below it in this table.
 
-// `device::in_process::host::words` has a call for each number of words up to 127.
+// `device::in_process::host::c_call` has a call for each number of words up to 127.
 #![recursion_limit = "256"]
 
 mod base;

@@ -256,3 +256,26 @@ impl DeviceError {
 }
 
 debug_as_display!(DeviceError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_is_the_one_that_the_device_has_set() {
+        let error = |setting| {
+            let error = DeviceError::OutOfMemory {
+                device: "a device of another name".to_owned(),
+                bytes: 2,
+                free: 1,
+                total: 1,
+                setting,
+            };
+            error.to_string()
+        };
+        assert!(
+            error(Some("REVOFF_X_MEMORY")).ends_with("are free (REVOFF_X_MEMORY sets its size)")
+        );
+        assert!(error(None).ends_with("are free"));
+    }
+}

@@ -10,14 +10,11 @@ use cudarc::driver::sys::{
 };
 
 use super::CudaDevice;
-use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
-use super::module::CudaModule;
+use super::module::{CudaModule, attribute};
 use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
-use crate::device::{
-    DeviceError, Fault, Global, Grid, KernelLimits, LaunchContext, Module, Params, Running,
-};
+use crate::device::{DeviceError, Fault, Global, Grid, LaunchContext, Module, Params, Running};
 
 /// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
 const SPIN_TIME: Duration = Duration::from_micros(30);
@@ -146,40 +143,6 @@ fn check_grid(
         )));
     }
     Ok(())
-}
-
-/// An attribute of a kernel.
-fn attribute(
-    context: &Context,
-    function: CUfunction,
-    attribute: CUfunction_attribute,
-) -> Result<u32, DeviceError> {
-    let mut value = 0;
-    // SAFETY: the function writes a number; the handle is alive.
-    let code = unsafe { functions::cuFuncGetAttribute(&raw mut value, attribute, function) };
-    context.check("cuFuncGetAttribute", code)?;
-    Ok(u32::try_from(value).unwrap_or(0))
-}
-
-/// Occupancy limits of a kernel.
-pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, DeviceError> {
-    use CUdevice_attribute::{
-        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,
-        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as PROCESSORS,
-    };
-    use CUfunction_attribute::{
-        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS as USED,
-        CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as SHARED,
-    };
-    let _entered = context.enter()?;
-    let function = kernel.address.0 as CUfunction;
-    let used = attribute(context, function, USED)?.max(1);
-    Ok(KernelLimits {
-        block: attribute(context, function, BLOCK)?,
-        processor: context.attribute(REGISTERS) / used,
-        processors: context.attribute(PROCESSORS),
-        shared_bytes: attribute(context, function, SHARED)?,
-    })
 }
 
 /// The end of a kernel.

@@ -6,13 +6,13 @@
 //! own accesses are not checked: an access past the end of a buffer hits the next one.
 
 mod active_launches;
+mod c_call;
 mod inline;
 mod launch;
 mod module;
 mod signals;
 mod thread;
 mod unattached_threads;
-mod words;
 mod worker_pool;
 
 use std::alloc::Layout;
