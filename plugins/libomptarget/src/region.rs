@@ -14,7 +14,7 @@ use crate::device::private::Private;
 use crate::device::stream::Stream;
 use crate::mapping::map::{self, MapBatch};
 use crate::mapping::unmap;
-use crate::registry::environment::{KernelEnvironment, Mode, WARP};
+use crate::registry::device_runtime::{KernelEnvironment, Mode, WARP};
 use crate::registry::{self, DeviceFunction, construct};
 use crate::report::message::{self, Failed};
 use crate::report::profile;

@@ -3,6 +3,8 @@
 pub(crate) mod counts;
 pub(crate) mod mapped;
 pub(crate) mod private;
+mod report;
+pub(crate) mod request;
 pub(crate) mod stream;
 pub(crate) mod table;
 

@@ -1,4 +1,4 @@
-//! The environments that LLVM's device runtime reads: of a device, of a kernel, of a launch.
+//! The data that LLVM's device runtime reads: the environments of a device, of a kernel, of a launch.
 //!
 //! An image that is linked with the runtime has a variable for the device's, which the host fills,
 //! and for each kernel a constant, which the compiler has filled. A launch's environment is the
@@ -206,9 +206,9 @@ impl KernelEnvironment {
     }
 }
 
-/// The device runtime's memory for an image on a device.
+/// The data of LLVM's device runtime for an image on a device.
 #[derive(Default)]
-pub(crate) struct Environment {
+pub(crate) struct RuntimeData {
     /// The environments and the calls, which device code reads. Dropped before their memory.
     _reserved: Vec<Reservation>,
     /// The environment of launches without reductions: zeros, which are never written.
@@ -217,7 +217,7 @@ pub(crate) struct Environment {
     _calls: Option<DeviceBuffer>,
 }
 
-impl Environment {
+impl RuntimeData {
     /// Fills in the program's environment, if it has one.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use host_rt::image::Format;
 use host_rt::ranges::AddrRange;
 use host_rt::{Image, Kernel, Program};
 
-use super::environment::{Environment, IndirectCall, KernelEnvironment};
+use super::device_runtime::{IndirectCall, KernelEnvironment, RuntimeData};
 use super::incompatible::{self, lacks};
 use super::{host_functions, requirements};
 use crate::abi::{
@@ -51,7 +51,7 @@ pub(crate) struct Library {
 pub(crate) struct Loaded {
     /// By entry; `None` for entries that are not functions of the image.
     kernels: Vec<Option<LoadedKernel>>,
-    pub(crate) environment: Environment,
+    pub(crate) runtime_data: RuntimeData,
     /// Whether launches need threads that a forked process does not have.
     needs_threads: bool,
     /// Its variables, except those that another image has.
@@ -265,10 +265,10 @@ impl Library {
             });
         }
         let known = kernels.iter().flatten().map(|loaded| &loaded.kernel);
-        let environment = Environment::fill(device, &program, known, indirect_calls)?;
+        let runtime_data = RuntimeData::fill(device, &program, known, indirect_calls)?;
         Ok(Loaded {
             kernels,
-            environment,
+            runtime_data,
             needs_threads: calls_host || !device.calls_kernels,
             variables,
             _program: program,

@@ -1,7 +1,7 @@
 //! Registered programs and libraries, and their devices.
 
 pub(crate) mod construct;
-pub(crate) mod environment;
+pub(crate) mod device_runtime;
 mod host_call;
 mod host_functions;
 mod incompatible;
@@ -16,7 +16,7 @@ use host_rt::Kernel;
 use host_rt::device::KINDS;
 use host_rt::image::Format;
 
-use self::environment::KernelEnvironment;
+use self::device_runtime::KernelEnvironment;
 use self::library::{Description, Library, Loaded, LoadedKernel};
 use self::requirements::is_memory_shared;
 use crate::abi::{BinaryDescription, libomp};
@@ -88,7 +88,7 @@ impl DeviceFunction {
 
     /// The environment of launches that need none of their own.
     pub(crate) fn idle_environment(&self) -> u64 {
-        self.loaded.environment.idle()
+        self.loaded.runtime_data.idle()
     }
 }
 
