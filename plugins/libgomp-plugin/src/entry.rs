@@ -11,10 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use host_rt::device::DeviceAddr;
 
 use crate::error::{Error, Result};
+use crate::keep_loaded;
 use crate::kind::kind;
 use crate::launch::Fault;
 use crate::libgomp::{self, libgomp};
-use crate::pin;
 use crate::plugin::plugin;
 use crate::region::Region;
 use crate::requires;
@@ -153,7 +153,7 @@ fn to_libgomp<T: Copy>(values: &[T]) -> *mut T {
     copy
 }
 
-/// Unloads an image. See `pin`: it is called only if nothing was pinned.
+/// Unloads an image. See `keep_loaded`: it is called only if no library was kept.
 pub fn GOMP_OFFLOAD_unload_image(ord: c_int, _version: c_uint, target_data: *const c_void) -> bool {
     report_errors("unloading an image", || {
         let images = plugin().opened(ord)?.images();
@@ -298,7 +298,7 @@ unsafe fn start(
 ) -> Result<Region> {
     let opened = plugin().opened(ord)?;
     opened.device.note_used();
-    pin::keep_all();
+    keep_loaded::keep_all();
     // SAFETY: the caller vouches for libgomp's function, variables and arguments.
     unsafe { Region::start(&opened, tgt_fn, tgt_vars, args.cast_const().cast()) }
 }

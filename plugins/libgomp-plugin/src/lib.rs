@@ -13,7 +13,7 @@
 //! | `load` | loading an image, and the tables for libgomp |
 //! | `reverse` | calling host regions |
 //! | `abort` | reporting the host region that aborted the process |
-//! | `pin` | keeping shared objects with images loaded |
+//! | `keep_loaded` | keeping shared objects with images loaded |
 //! | `choice` | the choice of devices |
 //! | [`settings`] | environment variables |
 //! | [`image`] | the common parts of descriptions of images |
@@ -36,11 +36,11 @@ pub mod device;
 pub mod entry;
 pub mod error;
 pub mod image;
+mod keep_loaded;
 pub mod kind;
 pub mod launch;
 pub mod libgomp;
 mod load;
-mod pin;
 mod plugin;
 pub mod region;
 mod requires;

@@ -11,9 +11,9 @@ use shared_abi::icv::OffloadIcvs;
 use crate::device::Device;
 use crate::error::{Error, PastEnd, Result};
 use crate::image::{host_version, readable};
+use crate::keep_loaded::{When, keep_loaded};
 use crate::kind::{Gpu, Kernels};
 use crate::libgomp;
-use crate::pin::{self, When};
 use crate::reverse::{HostRegion, Locked};
 
 /// A loaded image.
@@ -78,7 +78,7 @@ pub(crate) unsafe fn load(
     } else {
         When::Later
     };
-    let name = pin::pin(data, when);
+    let name = keep_loaded(data, when);
     // SAFETY: the caller vouches for the description.
     let code = unsafe { gpu.load(device, &name, version, data)? };
     let program = code.program;

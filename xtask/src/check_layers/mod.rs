@@ -57,7 +57,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "image",
             "settings",
             "choice",
-            "pin",
+            "keep_loaded",
             "abort",
             "reverse",
             "load",
