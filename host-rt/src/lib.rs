@@ -80,6 +80,7 @@ pub mod error {
     //! operation of a device failed), [`LaunchError`] (a kernel or a call that it made failed), and
     //! [`Error`] over all of them.
 
+    pub use crate::base::Chain;
     pub use crate::base::env::EnvError;
     pub use crate::device::{DeviceError, DriverFailure, Fault, LossReason};
     pub use crate::image::ImageError;

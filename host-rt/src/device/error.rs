@@ -75,7 +75,8 @@ impl From<String> for LossReason {
     }
 }
 
-/// A device cannot perform an operation.
+/// A device cannot perform an operation. The message is complete: no variant has a
+/// [`source`](std::error::Error::source).
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {

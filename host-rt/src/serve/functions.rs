@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use host_fn::{HostFunction, RawArg};
 
+use crate::base::Chain;
 use crate::device::DeviceError;
 use crate::wire::Arg;
 
@@ -171,7 +172,7 @@ impl Entry {
             unreachable!("`maps` returned true")
         };
         let called = self.timed(|| function.call_mapping(args, memory));
-        called.map_err(|error| FunctionError::Refused(error.to_string()))
+        called.map_err(|error| FunctionError::Refused(Chain(&*error).to_string()))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -217,7 +218,7 @@ impl Entry {
             Callee::Foreign(function) => {
                 // SAFETY: our caller ensures that the pointers are valid.
                 unsafe { function.call(pointers) }
-                    .map_err(|error| FunctionError::Refused(error.to_string()))
+                    .map_err(|error| FunctionError::Refused(Chain(&*error).to_string()))
             }
             Callee::Typed(function) => {
                 let mut message = String::new();

@@ -9,6 +9,7 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use host_rt::device::DeviceAddr;
+use host_rt::error::Chain;
 
 use crate::error::{Error, Result};
 use crate::keep_loaded;
@@ -29,7 +30,7 @@ fn report_errors<R>(what: &str, body: impl FnOnce() -> Result<R>) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Some(value),
         Ok(Err(reason)) => {
-            libgomp::error(&format!("{what}: {reason}"));
+            libgomp::error(&format!("{what}: {}", Chain(&reason)));
             None
         }
         // The panic's message is on the standard error already.
@@ -380,10 +381,10 @@ fn end(result: std::thread::Result<Result<(), Fault>>) {
     }
     match result {
         Ok(Ok(())) => {}
-        Ok(Err(Fault::Failed(error))) => libgomp::fatal(&error.to_string()),
+        Ok(Err(Fault::Failed(error))) => libgomp::fatal(&Chain(&error).to_string()),
         Ok(Err(Fault::Exited(status))) => exit(status),
         Ok(Err(fault @ Fault::Aborted { .. })) => {
-            libgomp::error(&fault.to_string());
+            libgomp::error(&Chain(&fault).to_string());
             std::process::abort();
         }
         Err(panic) => {

@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use host_rt::error::Chain;
+
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kind::{Gpu, kind};
@@ -68,7 +70,7 @@ impl OpenDevice {
         for image in self.images().iter().rev() {
             if let Err(error) = image.destruct(&self.device) {
                 let ord = self.device.ord;
-                libgomp::error(&format!("destructors of device {ord}: {error}"));
+                libgomp::error(&format!("destructors of device {ord}: {}", Chain(&error)));
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use host_rt::targets::count::Count;
 use host_rt::{Grid, Kernel};
 
 use crate::device::Device;
@@ -17,9 +18,12 @@ use crate::plugin::OpenDevice;
 pub fn announce(device: &Device, kernel: &Kernel, grid: Grid, lanes: u32) {
     let Grid { teams, threads } = grid;
     libgomp::debug(&format!(
-        "device {}: {}: {teams} teams of {threads} threads of {lanes} lanes",
+        "device {}: {}: {} of {} of {}",
         device.ord,
         readable(&kernel.declaration().name),
+        Count(teams.into(), "team"),
+        Count(threads.into(), "thread"),
+        Count(lanes.into(), "lane"),
     ));
 }
 
@@ -103,12 +107,12 @@ impl Region {
         self.running.wait().map_err(|fault| {
             let [mangled, name] = self.names;
             match fault {
-                Fault::Failed(source) => {
+                Fault::Failed(reason) => {
                     self.counted.0.regions.note_failed();
                     Fault::Failed(Error::Region {
                         mangled,
                         name,
-                        source: Box::new(source),
+                        reason: Box::new(reason),
                     })
                 }
                 Fault::Aborted { how, .. } => Fault::Aborted { kernel: name, how },

@@ -72,7 +72,8 @@ impl HostRegion {
         if self.locked.0.load(Ordering::Relaxed) {
             return Err(Error::InConstructor(self.name.text()));
         }
-        self.device.upgrade().ok_or(Error::NoLongerOpen)
+        let device = self.device.upgrade();
+        device.ok_or(Error::NoLongerOpen(self.name.text()))
     }
 
     /// Calls the region with arguments that libgomp maps.

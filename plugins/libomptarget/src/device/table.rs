@@ -131,7 +131,7 @@ impl Table {
         };
         match ranges.insert(range, entry) {
             Ok(_) => Ok(mapped),
-            Err(error) => Err(message::error(&error.to_string())),
+            Err(error) => Err(message::failure(&error)),
         }
     }
 

@@ -239,7 +239,7 @@ impl RuntimeData {
         let words: Vec<u64> = words.collect();
         let upload = |words: &[u64]| {
             let memory = device.runtime.alloc_from(words);
-            memory.map_err(|error| message::error(&error.to_string()))
+            memory.map_err(|error| message::failure(&error))
         };
         let table = (!words.is_empty()).then(|| upload(&words)).transpose()?;
         let parallelism = kernels.filter_map(|kernel| {
@@ -286,7 +286,7 @@ impl RuntimeData {
 /// The program's variable `name`, of at least `bytes` bytes.
 fn global(program: &Program, name: &str, bytes: usize) -> Result<Option<Global>, Failed> {
     let found = program.global(name);
-    let found = found.map_err(|error| message::error(&error.to_string()))?;
+    let found = found.map_err(|error| message::failure(&error))?;
     match found {
         Some(found) if found.size != 0 && found.size < bytes as u64 => {
             Err(message::error(&format!(

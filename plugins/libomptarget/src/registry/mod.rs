@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::Kernel;
 use host_rt::device::KINDS;
+use host_rt::error::Chain;
 use host_rt::image::Format;
 
 use self::device_runtime::KernelEnvironment;
@@ -312,7 +313,7 @@ pub(crate) fn device(number: i64) -> Arc<Device> {
         }
         Err(error) => message::fatal(
             number,
-            &format!("device {number} is `{}`: {error}", numbered.name),
+            &format!("device {number} is `{}`: {}", numbered.name, Chain(error)),
         ),
     }
 }
