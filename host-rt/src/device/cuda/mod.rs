@@ -87,7 +87,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
         this: Weak::clone(this),
         arch,
         reaper: CompletionReaper::default(),
-        streams: Pool::new(stream::MOST),
+        streams: Pool::new(stream::MAX_STREAMS),
         events: Events::new(&context),
         memory,
         globals: Arc::default(),

@@ -22,7 +22,7 @@ const STAGING_ALIGN: usize = 16;
 
 /// Streams of a device, beyond those that queues hold at a time. GPUs run this many kernels at a
 /// time. Source: the CUDA C++ programming guide, "Maximum number of resident grids per device".
-pub(super) const MOST: usize = 128;
+pub(super) const MAX_STREAMS: usize = 128;
 
 /// A copy in the staging memory.
 type PendingCopy = readback::PendingCopy<Arc<MappedMemory>>;

@@ -63,7 +63,7 @@ impl InlineLaunch for HostDevice {
         let call = c_call::call_with(run.words.len()).ok_or(DeviceError::TooManyWords {
             device: "host",
             words: run.words.len(),
-            most: c_call::MOST_WORDS,
+            most: c_call::MAX_WORDS,
         })?;
         let (code, words) = (run.kernel.address.0, run.words.as_ptr());
         let Some(caller) = run.caller else {

@@ -15,13 +15,13 @@ use super::module::RESIDENT;
 
 /// Maximum workers of a device: enough for two of the largest launches, so that one of them does
 /// not block others.
-pub(super) const MOST: usize = 2 * RESIDENT as usize;
+pub(super) const MAX_WORKERS: usize = 2 * RESIDENT as usize;
 
 /// The stack of the worker itself, which only starts device threads and copies.
 const WORKER_STACK: usize = 64 << 10;
 
 /// How long an idle worker is kept.
-const KEPT: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// The workers of a device. Every job of a started launch has a worker, since jobs may wait for
 /// each other. Launches for which there is no room start later, in order.
@@ -143,7 +143,7 @@ impl State {
         let free = self.idle - self.jobs.len();
         let busy = self.workers - free - own;
         let next = self.waiting.front()?;
-        if busy + next.width() > MOST {
+        if busy + next.width() > MAX_WORKERS {
             return None;
         }
         self.waiting.pop_front()
@@ -223,7 +223,7 @@ impl Shared {
                 state.threads.remove(&std::thread::current().id());
                 return None;
             }
-            let waited = self.work.wait_timeout(state, KEPT);
+            let waited = self.work.wait_timeout(state, IDLE_TIME);
             let (back, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = back;
             is_late = timeout.timed_out();
@@ -315,12 +315,12 @@ mod tests {
         for _ in 0..LAUNCHES {
             workers.run(launch(&gate, 1, 1));
         }
-        drop(gate.wait(|inside| inside.now >= MOST));
+        drop(gate.wait(|inside| inside.now >= MAX_WORKERS));
         let found = counts(&workers);
         gate.open();
         let inside = gate.wait(|inside| inside.ended == LAUNCHES);
-        assert_eq!(found, (MOST, LAUNCHES - MOST));
-        assert_eq!(inside.most, MOST);
+        assert_eq!(found, (MAX_WORKERS, LAUNCHES - MAX_WORKERS));
+        assert_eq!(inside.most, MAX_WORKERS);
     }
 
     #[test]
@@ -332,12 +332,12 @@ mod tests {
             workers.run(launch(&gate, 3 * RESIDENT / 1024, 1024));
         }
         workers.run(launch(&gate, 1, 1));
-        drop(gate.wait(|inside| inside.now >= MOST));
+        drop(gate.wait(|inside| inside.now >= MAX_WORKERS));
         let found = counts(&workers);
         gate.open();
         let inside = gate.wait(|inside| inside.ended == 4);
         // The last launch is small, but still starts after the third.
-        assert_eq!(found, (MOST, 2));
-        assert_eq!((inside.now, inside.most), (0, MOST));
+        assert_eq!(found, (MAX_WORKERS, 2));
+        assert_eq!((inside.now, inside.most), (0, MAX_WORKERS));
     }
 }
