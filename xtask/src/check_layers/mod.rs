@@ -22,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "device-rt",
         &[
-            "runtime",
+            "host_written",
             "panic_record",
             "arch",
             "lanes",
