@@ -1,7 +1,6 @@
 //! Utilities for all layers above.
 
 pub(crate) mod addr;
-mod chain;
 mod display;
 pub mod env;
 pub(crate) mod lock;
@@ -9,5 +8,5 @@ pub(crate) mod output;
 pub mod ranges;
 pub(crate) mod sleep;
 
-pub use self::chain::Chain;
+pub use self::display::Chain;
 pub(crate) use self::display::debug_as_display;

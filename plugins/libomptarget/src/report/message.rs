@@ -31,7 +31,7 @@ pub(crate) fn error(text: &str) -> Failed {
 }
 
 /// Reports an error with its sources.
-pub(crate) fn failure(error: &(dyn std::error::Error + 'static)) -> Failed {
+pub(crate) fn failure(error: &dyn std::error::Error) -> Failed {
     self::error(&Chain(error).to_string())
 }
 
