@@ -11,10 +11,9 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents, Number};
-use super::faults;
 use super::notifier::Notifier;
 use super::pools::{NoPools, Pools};
-use super::runtime::{self, Runtime, runtime};
+use super::runtime::{self, Runtime};
 use crate::base::lock::{lock, take};
 use crate::device::gpu::loss::DeviceLoss;
 use crate::device::{DeviceError, DriverFailure, LossReason};
@@ -75,27 +74,16 @@ impl DeferredFree {
 /// The contexts in use: one per GPU, unless one has just been given up.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// Number of GPUs.
-///
-/// # Errors
-/// There is no ROCr, or it is unusable.
-pub(in crate::device) fn count() -> Result<u32, DeviceError> {
-    let rocr = runtime(faults::on_system_event)?;
-    let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver("hsa", failure))?;
-    Ok(agents.gpus.len() as u32)
-}
-
 impl Context {
     /// GPU `number`, which exists.
-    pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
-        faults::check_unreported(&name_of(number))?;
+    pub(super) fn of(rocr: &'static Runtime, number: u32) -> Result<Arc<Self>, DeviceError> {
         let of_gpu = |context: &Arc<Self>| context.number == number;
         if let Some(context) = Self::all().into_iter().find(of_gpu) {
             context.check_lost()?;
             return Ok(context);
         }
         // Without the lock: ROCr may call `faults` meanwhile, which takes it.
-        let new = Arc::new(Self::new(number)?);
+        let new = Arc::new(Self::new(rocr, number)?);
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|context| context.strong_count() > 0);
         // Dropped after the lock, since the last owner of a context calls ROCr.
@@ -108,13 +96,10 @@ impl Context {
         }
         drop(contexts);
         context.check_lost()?;
-        // Events that ROCr reported before the context was on the list did not reach it.
-        faults::check_unreported(&context.name)?;
         Ok(context)
     }
 
-    fn new(number: u32) -> Result<Self, DeviceError> {
-        let rocr = runtime(faults::on_system_event)?;
+    fn new(rocr: &'static Runtime, number: u32) -> Result<Self, DeviceError> {
         let name = name_of(number);
         let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver(&name, failure))?;
         let unsuitable = |reason: String| DeviceError::NotSuitable {
@@ -311,6 +296,7 @@ impl Drop for Context {
     }
 }
 
-fn name_of(number: u32) -> String {
+/// The name of GPU `number`.
+pub(super) fn name_of(number: u32) -> String {
     format!("hsa:{number}")
 }
