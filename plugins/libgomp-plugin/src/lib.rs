@@ -55,7 +55,7 @@ pub use kind::{Code, Function, Gpu, Kernels, Kind};
 /// The functions that libgomp, from GCC 13 to 16, looks up in a plugin for OpenMP, and optional
 /// ones that exist here.
 ///
-/// Each plugin is a crate that exports them by this macro, for its [`Kind`](crate::Kind), and
+/// Each plugin is a crate that exports them by this macro, for its [`Kind`], and
 /// exports nothing else, so that two plugins in a process have no conflicting symbols.
 #[macro_export]
 macro_rules! plugin {
