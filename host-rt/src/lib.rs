@@ -63,7 +63,7 @@
 //!
 //! No module imports from one below it in this table.
 
-// `device::in_process::host::words` has a call for each number of words up to 127.
+// `device::in_process::host::c_call` has a call for each number of words up to 127.
 #![recursion_limit = "256"]
 
 mod base;
@@ -80,8 +80,9 @@ pub mod error {
     //! operation of a device failed), [`LaunchError`] (a kernel or a call that it made failed), and
     //! [`Error`] over all of them.
 
+    pub use crate::base::Chain;
     pub use crate::base::env::EnvError;
-    pub use crate::device::DeviceError;
+    pub use crate::device::{DeviceError, DriverFailure, Fault, LossReason};
     pub use crate::image::ImageError;
     pub use crate::runtime::{Error, Result};
     pub use crate::serve::{CallError, LaunchError};

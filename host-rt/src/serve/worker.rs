@@ -15,6 +15,7 @@ use super::functions::FunctionError;
 use super::in_flight::InFlight;
 use super::poller::Found;
 use super::{CallError, Entry, RequestMemory, Server};
+use crate::base::Chain;
 use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{ArgRange, Copier, Request};
@@ -172,12 +173,13 @@ impl Worker {
         clear(&mut self.args);
         request
             .read_args(&mut self.copier, MAX_ARGS, &mut self.args)
-            .map_err(|error| refused(with_sources(&error)))?;
+            .map_err(|error| refused(Chain(&error).to_string()))?;
         let bounce = request.bounce_blocks(&self.args, &self.copier);
         let launch = request.launch();
 
         // `serve` reports a panic here.
-        let maps = function.maps(&mut self.args);
+        function.normalize_kinds(&mut self.args);
+        let maps = function.must_map(&self.args);
         let outer = CALL.replace(Some(CallContext { launch }));
         self.in_flight.begin(word, request.wire(), &bounce);
         let result = if maps {
@@ -203,7 +205,7 @@ impl Worker {
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(RunError::Map(error))) => Err(refused(with_sources(&error))),
+            Ok(Err(RunError::Map(error))) => Err(refused(Chain(&error).to_string())),
             Ok(Err(RunError::Call(FunctionError::Refused(reason)))) => Err(refused(reason)),
             Ok(Err(RunError::Call(FunctionError::Failed(message)))) => Err((
                 Status::FUNCTION_FAILED,
@@ -273,14 +275,6 @@ fn call_mapped(
     // arguments are shared with other calls, and typed functions do not get them (checked above). A
     // typed function checks for overlaps within a call itself.
     unsafe { function.call(pointers, raw_args) }
-}
-
-/// The messages of an error and its sources, separated by colons.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| {
-        format!("{text}: {source}")
-    })
 }
 
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {

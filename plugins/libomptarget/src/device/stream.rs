@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host_rt::device::{DeviceAddr, Event, EventState, Queue};
-use host_rt::error::DeviceError;
+use host_rt::error::{Chain, DeviceError};
 
 use super::Device;
 use super::mapped::{Content, Mapped};
@@ -228,5 +228,8 @@ impl Drop for Stream<'_> {
 }
 
 fn failed(direction: &str, error: &DeviceError) -> Failed {
-    message::error(&format!("Copying data {direction} device failed: {error}"))
+    message::error(&format!(
+        "Copying data {direction} device failed: {}",
+        Chain(error)
+    ))
 }
