@@ -34,7 +34,7 @@
 //! | [`lanes`] | warp operations |
 //! | [`arch`] | everything that depends on the target |
 //! | `panic_record` | the record of a panic's location on AMD GPUs |
-//! | [`runtime`] | the variables that the host writes |
+//! | [`host_written`] | the variables that the host writes |
 
 #![no_std]
 #![cfg_attr(
@@ -69,6 +69,7 @@ pub mod arch;
 pub mod bounce;
 pub mod call;
 pub mod claims;
+pub mod host_written;
 pub mod image;
 pub mod lanes;
 pub mod marshal;
@@ -76,7 +77,7 @@ pub mod panic;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod panic_record;
 pub mod print;
-pub mod runtime;
+
 pub mod target_ext;
 pub mod thread;
 pub mod wake;
@@ -93,7 +94,7 @@ pub use shared_abi;
 /// the location in the source.
 ///
 /// The attributes given to the macro apply to the control variables. An image that is linked as
-/// bitcode passes `used(linker)` (see [`runtime`]), which the macro cannot use by itself in stable
+/// bitcode passes `used(linker)` (see [`host_written`]), which the macro cannot use by itself in stable
 /// Rust.
 #[macro_export]
 macro_rules! image {
@@ -101,7 +102,7 @@ macro_rules! image {
         /// The control variables of OpenMP, which the host writes.
         #[unsafe(no_mangle)]
         $(#[$attribute])*
-        static __gomp_additional_icvs: $crate::runtime::Icvs = $crate::runtime::Icvs::unset();
+        static __gomp_additional_icvs: $crate::host_written::Icvs = $crate::host_written::Icvs::unset();
 
         /// See [`device_rt::target_ext`].
         ///

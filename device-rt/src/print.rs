@@ -7,7 +7,7 @@
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{DOUBLE, INTEGER};
 
-use crate::runtime::RUNTIME;
+use crate::host_written::RUNTIME;
 use crate::wire::gcn_queue::Queue;
 
 /// Prints `text` verbatim. Returns whether the wire can print.

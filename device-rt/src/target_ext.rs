@@ -10,7 +10,7 @@ use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 
 use crate::call::{Args, StatusTo};
-use crate::runtime::{Icvs, RUNTIME};
+use crate::host_written::{Icvs, RUNTIME};
 use crate::wire;
 
 /// Calls a function on the host and waits for it: libgomp's entry point for

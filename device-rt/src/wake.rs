@@ -5,7 +5,7 @@ use shared_abi::wire::WakeWord;
 use shared_abi::words::{Load, SystemWords};
 
 use crate::arch;
-use crate::runtime::HostWritten;
+use crate::host_written::HostWritten;
 
 /// Wakes the host if it sleeps. Call it after publishing a request.
 #[inline(always)]

@@ -9,11 +9,11 @@ use crate::signature::Form;
 
 /// An argument of a kernel's launch; borrows the value or memory that it was made from.
 #[derive(Debug)]
-pub struct Argument<'a>(Travels<'a>);
+pub struct Argument<'a>(Passed<'a>);
 
 /// How an [`Argument`] is passed.
 #[derive(Debug)]
-pub enum Travels<'a> {
+pub enum Passed<'a> {
     /// By value: these bytes.
     Value(Value),
     /// By its address on the device.
@@ -48,7 +48,7 @@ pub struct Memory<'a> {
 
 impl Memory<'_> {
     /// Its address: readable for all [`bytes`](Self::bytes), which are initialised, and writable,
-    /// with any bytes, if it [comes back](Form::comes_back).
+    /// with any bytes, if it [is copied back](Form::copies_back).
     #[must_use]
     pub fn address(&self) -> *mut u8 {
         self.address
@@ -85,7 +85,7 @@ impl<'a> Argument<'a> {
 
     /// How it is passed.
     #[must_use]
-    pub fn travels(&self) -> &Travels<'a> {
+    pub fn passed(&self) -> &Passed<'a> {
         &self.0
     }
 
@@ -95,7 +95,7 @@ impl<'a> Argument<'a> {
         let mut bytes = [0; size_of::<u64>()];
         let len = size_of::<T>();
         bytes[..len].copy_from_slice(value.as_bytes());
-        Argument(Travels::Value(Value { bytes, len }))
+        Argument(Passed::Value(Value { bytes, len }))
     }
 
     /// `&T`
@@ -135,7 +135,7 @@ impl<'a> Argument<'a> {
     }
 
     fn memory<T>(form: Form, first: *mut T, count: usize) -> Self {
-        Argument(Travels::Memory(Memory {
+        Argument(Passed::Memory(Memory {
             address: first.cast(),
             // The memory exists, so its size does not wrap.
             bytes: count.wrapping_mul(size_of::<T>()),

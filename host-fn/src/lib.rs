@@ -75,7 +75,7 @@ mod reply;
 mod scalar;
 pub mod signature;
 
-pub use argument::{Argument, Memory, Travels, Value};
+pub use argument::{Argument, Memory, Passed, Value};
 pub use bound::{Adapter, Bound};
 pub use call_error::CallError;
 pub use failure::{BadArguments, Failure};

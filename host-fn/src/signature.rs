@@ -35,13 +35,13 @@ impl Form {
 
     /// Whether the caller's data is copied to the other side.
     #[must_use]
-    pub const fn goes(self) -> bool {
+    pub const fn copies_in(self) -> bool {
         !matches!(self, Form::From | Form::FromSlice)
     }
 
     /// Whether the other side's data is copied back.
     #[must_use]
-    pub const fn comes_back(self) -> bool {
+    pub const fn copies_back(self) -> bool {
         !matches!(self, Form::Value | Form::To | Form::ToSlice)
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use host_fn::signature::{Form, Signature};
-use host_fn::{Argument, Kernel, Launcher, Travels};
+use host_fn::{Argument, Kernel, Launcher, Passed};
 use host_fn_test_calls::{Colour, Loop, Saxpy, Shapes, Stats, Touch};
 
 /// An argument of a launch: the bytes of a value, or form, bytes, alignment and elements of memory.
@@ -24,10 +24,10 @@ impl Launcher for &Fake {
 
     unsafe fn launch(&self, grid: u32, arguments: &[Argument<'_>]) -> Result<u32, &'static str> {
         for argument in arguments {
-            let had = match argument.travels() {
-                Travels::Value(value) => Had::Value(value.bytes().to_vec()),
-                Travels::Memory(memory) => {
-                    if memory.form().comes_back() {
+            let had = match argument.passed() {
+                Passed::Value(value) => Had::Value(value.bytes().to_vec()),
+                Passed::Memory(memory) => {
+                    if memory.form().copies_back() {
                         // SAFETY: it is writable, with any bytes.
                         unsafe { memory.address().write_bytes(1, memory.bytes()) };
                     }
@@ -97,7 +97,7 @@ fn a_definition_has_the_declared_name() {
 }
 
 #[test]
-fn every_form_travels() {
+fn every_form_is_passed() {
     let fake = Fake::default();
     let shapes = bound::<Shapes>(&fake);
     let stats = Stats { calls: 1, bytes: 2 };

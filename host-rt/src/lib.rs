@@ -72,8 +72,10 @@
 //! | [`RuntimeError`] | one of these, or a wrong use of a runtime |
 //! | [`TaskError`](task::TaskError) | a task failed |
 //! | [`Error`] | any of them |
+//!
+//! The message of an error omits its sources. [`Chain`] displays all of them.
 
-// `device::in_process::host::words` has a call for each number of words up to 127.
+// `device::in_process::host::c_call` has a call for each number of words up to 127.
 #![recursion_limit = "256"]
 
 mod base;
@@ -91,7 +93,7 @@ pub mod model {
     pub use crate::wire::{Poll, gcc, gcc_ring, gcc_slot, gcn_queue, native, panic, wake};
 }
 
-pub use base::{env, ranges};
+pub use base::{Chain, env, ranges};
 pub use device::{Grid, Params};
 pub use image::Image;
 pub use runtime::{

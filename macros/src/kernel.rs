@@ -86,14 +86,14 @@ impl Kernel {
             };
         }
         let (body, call, information) = (self.body(), self.call(), self.defined());
-        let travels = self.parameters.iter().flat_map(|parameter| {
-            let travels = parameter.travels.iter();
-            travels.map(|(name, travelling)| quote!(#name: #travelling))
+        let passed = self.parameters.iter().flat_map(|parameter| {
+            let passed = parameter.passed.iter();
+            passed.map(|(name, ty)| quote!(#name: #ty))
         });
         quote! {
             #(#attrs)*
             #[unsafe(no_mangle)]
-            #vis unsafe extern "gpu-kernel" fn #name(#(#travels),*) {
+            #vis unsafe extern "gpu-kernel" fn #name(#(#passed),*) {
                 #body
                 #information
                 // SAFETY: the host sends parameters of this declaration: for slices address and
@@ -112,11 +112,11 @@ impl Kernel {
         let params = Ident::new("params", Span::mixed_site());
         let (body, call) = (self.body(), self.call());
         let information = self.declaration.as_ref().map(|_| self.defined());
-        let travels: Vec<_> = self.parameters.iter().flat_map(|p| &p.travels).collect();
-        let reads = travels.iter().enumerate().map(|(index, (name, travelling))| {
-            quote!(let #name = (*#params.add(#index)).cast::<#travelling>().read_unaligned();)
+        let passed: Vec<_> = self.parameters.iter().flat_map(|p| &p.passed).collect();
+        let reads = passed.iter().enumerate().map(|(index, (name, ty))| {
+            quote!(let #name = (*#params.add(#index)).cast::<#ty>().read_unaligned();)
         });
-        let run = if travels.is_empty() && unsafety.is_none() {
+        let run = if passed.is_empty() && unsafety.is_none() {
             quote!(let _ = #params; #call;)
         } else {
             quote! {
@@ -187,9 +187,9 @@ impl Kernel {
         if self.declaration.is_some() {
             return None;
         }
-        let travels: Vec<_> = self.parameters.iter().flat_map(|p| &p.travels).collect();
-        let types = travels.iter().map(|(_, travelling)| travelling);
-        let params = u32::try_from(travels.len()).unwrap_or(u32::MAX);
+        let passed: Vec<_> = self.parameters.iter().flat_map(|p| &p.passed).collect();
+        let types = passed.iter().map(|(_, ty)| ty);
+        let params = u32::try_from(passed.len()).unwrap_or(u32::MAX);
         let codes: Vec<_> = self.parameters.iter().map(|p| p.code.as_str()).collect();
         let signature = fnv1a(codes.join(",").as_bytes());
         Some(self.symbol(&quote! {

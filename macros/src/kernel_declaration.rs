@@ -40,7 +40,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
         let written = type_name::canonical(plain);
         quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant, #written))
     });
-    let travels = parameters.iter().map(|Parameter { form, plain, .. }| {
+    let passed = parameters.iter().map(|Parameter { form, plain, .. }| {
         let variant = form.variant();
         quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant))
     });
@@ -96,7 +96,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
         impl ::host_fn::Kernel for #token {
             const NAME: &'static str = Self::NAME;
             const INFO: ::host_fn::__private::KernelInfo =
-                ::host_fn::__private::Parameters::new() #(#travels)* .info(Self::SIGNATURE);
+                ::host_fn::__private::Parameters::new() #(#passed)* .info(Self::SIGNATURE);
 
             type Bound<#launcher: ::host_fn::Launcher> = #token<#launcher>;
 

@@ -11,7 +11,7 @@ use crate::type_name;
 /// The values passed for a parameter, and the expression that combines them.
 pub(crate) struct Parameter {
     /// Names and types of the passed values.
-    pub(crate) travels: Vec<(Ident, TokenStream)>,
+    pub(crate) passed: Vec<(Ident, TokenStream)>,
     /// The parameter, made from them.
     pub(crate) value: TokenStream,
     /// The type as encoded in the signature hash of a kernel without a declaration.
@@ -23,7 +23,7 @@ impl Parameter {
     pub(crate) fn raw(_index: usize, input: &FnArg) -> Result<Self> {
         let (name, declared) = named(input)?;
         Ok(Parameter {
-            travels: vec![(name.clone(), quote!(#declared))],
+            passed: vec![(name.clone(), quote!(#declared))],
             value: quote!(#name),
             code: code(declared)?,
         })
@@ -35,13 +35,13 @@ impl Parameter {
         let (_, declared) = named(input)?;
         let place = format_ident!("argument_{index}", span = Span::mixed_site());
         let len = format_ident!("len_{index}", span = Span::mixed_site());
-        let thin = |travelling: TokenStream, value: TokenStream| Parameter {
-            travels: vec![(place.clone(), travelling)],
+        let thin = |ty: TokenStream, value: TokenStream| Parameter {
+            passed: vec![(place.clone(), ty)],
             value,
             code: String::new(),
         };
-        let wide = |travelling: TokenStream, value: TokenStream| Parameter {
-            travels: vec![(place.clone(), travelling), (len.clone(), quote!(u64))],
+        let wide = |ty: TokenStream, value: TokenStream| Parameter {
+            passed: vec![(place.clone(), ty), (len.clone(), quote!(u64))],
             value,
             code: String::new(),
         };

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use super::context::Bench;
-use super::enough::{ENOUGH, enough};
 use super::latency::Latency;
 use super::plan::Item;
 use super::report::{Calls, Failed, Floor, Rate};
+use super::sample_size::{ENOUGH, enough};
 use super::session::{Session, TIMED, Use, waiting_name};
 use super::shape::Shape;
 

@@ -10,7 +10,7 @@ use host_rt::targets::DeviceArch;
 use host_rt::{Image, env};
 
 use super::options::Options;
-use super::tasks;
+use super::os_threads;
 use super::watchdog::Watchdog;
 
 /// The images for the `host` device, in the command itself.
@@ -55,7 +55,7 @@ impl Bench {
             None => None,
         };
         Ok(Self {
-            cores: tasks::two_cores().filter(|_| is_host && !options.no_pin),
+            cores: os_threads::two_cores().filter(|_| is_host && !options.no_pin),
             device,
             image,
             quiet,

@@ -3,21 +3,21 @@
 mod calls;
 mod caveats;
 mod context;
-mod enough;
 mod floor;
 mod kinds;
 mod latency;
 mod linked;
 mod machine;
 mod options;
+mod os_threads;
 mod plan;
 mod plot;
 mod ratios;
 mod report;
+mod sample_size;
 mod session;
 mod shape;
 mod table;
-mod tasks;
 mod waiting;
 mod watchdog;
 

@@ -9,8 +9,8 @@ use host_rt::{DeviceBuffer, Functions, KernelArg, Launch, Program, Runtime, Wait
 
 use super::context::Bench;
 use super::latency::{Latency, tick_ns};
+use super::os_threads;
 use super::shape::Shape;
-use super::tasks;
 
 /// The warm-up before calls count: all threads run, are pinned, and have a steady rate.
 pub(crate) const WARM_UP: Duration = Duration::from_millis(20);
@@ -204,7 +204,8 @@ impl<'a> Session<'a> {
     fn pin(&mut self) {
         let start = Instant::now();
         if let Some([device, host]) = self.cores {
-            let obeyed = tasks::pin(tasks::DEVICE, device) && tasks::pin(tasks::SERVING, host);
+            let obeyed = os_threads::pin(os_threads::DEVICE, device)
+                && os_threads::pin(os_threads::SERVING, host);
             self.pinned &= obeyed && start.elapsed() < WARM_UP;
         }
     }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::context::Bench;
 use super::latency::Latency;
+use super::os_threads;
 use super::report::{Pauses, Quiet};
 use super::session::{Session, Setup, Use, waiting_name};
 use super::shape::Shape;
-use super::tasks;
 
 /// The time from the start of a kernel until its first call is over and the serving threads have
 /// settled.
@@ -38,9 +38,9 @@ pub(crate) fn measure(bench: &Bench, setup: Setup, quick: bool) -> anyhow::Resul
     let long = SETTLE + quiet + SETTLE;
     let (latency, busy) = session.pauses(long, long_pauses, || {
         std::thread::sleep(SETTLE);
-        let (start, before) = (Instant::now(), tasks::cpu_time(tasks::SERVING)?);
+        let (start, before) = (Instant::now(), os_threads::cpu_time(os_threads::SERVING)?);
         std::thread::sleep(quiet);
-        let (after, time) = (tasks::cpu_time(tasks::SERVING)?, start.elapsed());
+        let (after, time) = (os_threads::cpu_time(os_threads::SERVING)?, start.elapsed());
         Some((after.saturating_sub(before).as_secs_f64() / time.as_secs_f64()) * 100.0)
     })?;
     pauses.push(figures(long, long_pauses, &latency));

@@ -11,8 +11,8 @@ mod uniform;
 
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
 
+use device_rt::host_written::Icvs;
 use device_rt::lanes;
-use device_rt::runtime::Icvs;
 use device_rt::target_ext::target_ext;
 
 unsafe extern "C" {

@@ -13,8 +13,8 @@ use core::sync::atomic::{Ordering, fence};
 use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
 
 use super::{Context, Space};
+use crate::host_written::PANIC;
 use crate::panic_record;
-use crate::runtime::PANIC;
 
 unsafe extern "C" {
     #[link_name = "llvm.amdgcn.is.shared"]

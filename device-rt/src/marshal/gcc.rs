@@ -16,7 +16,7 @@ use shared_abi::words::{Store, SystemWords};
 use crate::arch::{self, DeviceMemory, Mapped, Space, Spaces};
 use crate::bounce::{self, Extent};
 use crate::call::{Args, Call};
-use crate::runtime::{HostWritten, REV_OFFLOAD_VAR};
+use crate::host_written::{HostWritten, REV_OFFLOAD_VAR};
 
 /// The memory of one space that a call's entries span, in whole lines.
 #[derive(Clone, Copy)]

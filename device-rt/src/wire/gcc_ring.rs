@@ -14,8 +14,8 @@ use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
 use super::Wire;
 use crate::call::Call;
+use crate::host_written::HostWritten;
 use crate::marshal::gcc::Prepared;
-use crate::runtime::HostWritten;
 use crate::wake::wake_host;
 use crate::{arch, lanes};
 

@@ -11,8 +11,8 @@ use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
 
 use super::Wire;
 use crate::call::Call;
+use crate::host_written::HostWritten;
 use crate::marshal::gcc::Prepared;
-use crate::runtime::HostWritten;
 use crate::wake::wake_host;
 use crate::{arch, lanes};
 

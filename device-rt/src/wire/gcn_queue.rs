@@ -20,9 +20,9 @@ use super::Wire;
 use super::gcc_ring::wait;
 use crate::arch::{self, Mapped};
 use crate::call::Call;
+use crate::host_written::HostWritten;
 use crate::lanes;
 use crate::marshal::gcc::Prepared;
-use crate::runtime::HostWritten;
 use crate::wake::wake_host;
 
 /// Calls through the queue.

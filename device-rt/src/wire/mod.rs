@@ -17,7 +17,7 @@ use shared_abi::wire::WireKind;
 
 use crate::arch::{self, Spaces};
 use crate::call::{Args, Call, StatusTo};
-use crate::runtime::{HostWritten, RUNTIME};
+use crate::host_written::{HostWritten, RUNTIME};
 
 /// A wire to the host.
 pub(crate) trait Wire {

@@ -17,9 +17,9 @@ use crate::arch::{self, DeviceMemory, Mapped};
 use crate::bounce::{self, Extent};
 use crate::call::Call;
 use crate::claims::{self, Claim};
+use crate::host_written::HostWritten;
 use crate::lanes::{self, Group};
 use crate::marshal::native::{Layout, MarshalledIndex};
-use crate::runtime::HostWritten;
 use crate::wake::wake_host;
 
 /// Calls through a slot for each lane.

@@ -17,7 +17,7 @@ use super::native::Native;
 use super::{BITS, Call, Wire, call};
 use crate::arch::Spaces;
 use crate::call::{Args, StatusTo};
-use crate::runtime::HostWritten;
+use crate::host_written::HostWritten;
 
 /// The start of the stack, which ends with the address space so that a range of any size can start
 /// in it.

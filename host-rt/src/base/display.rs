@@ -4,8 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::iter::successors;
 
-/// Displays an error and its sources, separated by colons.
-pub(crate) struct Chain<'a>(pub(crate) &'a dyn Error);
+/// Displays an error and its sources, separated by colons: an error's own `Display` omits its
+/// [`source`](Error::source).
+#[derive(Clone, Copy, Debug)]
+pub struct Chain<'a>(pub &'a dyn Error);
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,4 +8,5 @@ pub(crate) mod output;
 pub mod ranges;
 pub(crate) mod sleep;
 
-pub(crate) use self::display::{Chain, debug_as_display};
+pub use self::display::Chain;
+pub(crate) use self::display::debug_as_display;

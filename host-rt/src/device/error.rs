@@ -1,6 +1,5 @@
 //! Errors of devices.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use targets::count::Count;
@@ -46,7 +45,38 @@ impl From<&DeviceError> for Fault {
     }
 }
 
-/// A device cannot perform an operation.
+/// A failed call of a device's driver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{call}: {message}")]
+pub struct DriverFailure {
+    /// The driver's function.
+    pub call: &'static str,
+    /// Its result: a `CUresult` or an `hsa_status_t`.
+    pub code: u32,
+    /// The driver's description of the result.
+    pub message: String,
+}
+
+/// The reason why a device is lost.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LossReason {
+    /// A call of the driver failed.
+    #[error(transparent)]
+    Driver(#[from] DriverFailure),
+    /// The driver reported a fault; its description.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl From<String> for LossReason {
+    fn from(description: String) -> Self {
+        Self::Fault(description)
+    }
+}
+
+/// A device cannot perform an operation. The message is complete: no variant has a
+/// [`source`](std::error::Error::source).
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -64,11 +94,7 @@ pub enum DeviceError {
     #[error(
         "device `{device}` cannot allocate {}: {free} of {total} are free{}",
         Count(*bytes, "byte"),
-        match device.as_str() {
-            "host" => " (REVOFF_HOST_MEMORY sets its size)",
-            emu if emu.starts_with("emu") => " (REVOFF_EMU_MEMORY sets its size)",
-            _ => "",
-        }
+        setting.map(|name| format!(" ({name} sets its size)")).unwrap_or_default()
     )]
     OutOfMemory {
         /// The device.
@@ -79,6 +105,8 @@ pub enum DeviceError {
         free: u64,
         /// The total bytes.
         total: u64,
+        /// The environment variable that sets the total, if there is one.
+        setting: Option<&'static str>,
     },
     /// The memory could not be allocated for both host and device.
     #[error(
@@ -108,12 +136,20 @@ pub enum DeviceError {
         reason: String,
     },
     /// The driver reported an error.
-    #[error("device `{device}`: {reason}")]
+    #[error("device `{device}`: {failure}")]
     Driver {
         /// The device.
         device: String,
-        /// The driver's function, and its message.
-        reason: String,
+        /// The call.
+        failure: DriverFailure,
+    },
+    /// An operation in a queue failed.
+    #[error("device `{device}`: {fault}")]
+    Queued {
+        /// The device.
+        device: String,
+        /// The failure.
+        fault: Fault,
     },
     /// The device, or this process's context on it, is gone: a kernel or the hardware faulted.
     #[error(
@@ -123,13 +159,14 @@ pub enum DeviceError {
     Lost {
         /// The device.
         device: String,
-        /// The driver's function, and its message.
-        reason: String,
+        /// The first reason.
+        reason: LossReason,
     },
     /// A copy names device memory that the host cannot reach.
     #[error(
-        "the host does not reach {len} bytes at device address {address}: {what} (a range \
-         there must travel with its request)"
+        "the host does not reach {} at device address {address}: {what} (a call must send the bytes \
+         of such a range along)",
+        Count(*len, "byte")
     )]
     Unreachable {
         /// Start of the range.
@@ -154,7 +191,7 @@ pub enum DeviceError {
         bytes: u64,
     },
     /// An operation queued earlier, or one that the queue waits for, failed.
-    #[error("what was queued before has failed: {reason}")]
+    #[error("an operation queued before has failed: {reason}")]
     DependencyFailed {
         /// Its fault.
         reason: Fault,
@@ -211,20 +248,35 @@ pub enum DeviceError {
 
 impl DeviceError {
     /// A driver's failure on `device`.
-    pub(super) fn driver(device: &str, failure: impl Display) -> Self {
+    pub(super) fn driver(device: &str, failure: DriverFailure) -> Self {
         Self::Driver {
             device: device.to_owned(),
-            reason: failure.to_string(),
-        }
-    }
-
-    /// `device` is lost for this reason.
-    pub(super) fn lost(device: &str, reason: impl Display) -> Self {
-        Self::Lost {
-            device: device.to_owned(),
-            reason: reason.to_string(),
+            failure,
         }
     }
 }
 
 debug_as_display!(DeviceError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_is_the_one_that_the_device_has_set() {
+        let error = |setting| {
+            let error = DeviceError::OutOfMemory {
+                device: "a device of another name".to_owned(),
+                bytes: 2,
+                free: 1,
+                total: 1,
+                setting,
+            };
+            error.to_string()
+        };
+        assert!(
+            error(Some("REVOFF_X_MEMORY")).ends_with("are free (REVOFF_X_MEMORY sets its size)")
+        );
+        assert!(error(None).ends_with("are free"));
+    }
+}

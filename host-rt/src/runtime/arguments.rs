@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_fn::{Argument, Memory, Travels};
+use host_fn::{Argument, Memory, Passed};
 
 use super::Result;
 use super::copies::Copies;
@@ -47,7 +47,7 @@ impl<'a> StagedArgs<'a> {
             let mut present = copies.runtime().data_environment().read();
             for location in &arguments {
                 if let ArgLocation::Buffer(buffer) = location
-                    && buffer.memory.form().comes_back()
+                    && buffer.memory.form().copies_back()
                 {
                     present.drop_forgotten(buffer.range);
                 }
@@ -97,7 +97,7 @@ impl<'a> StagedArgs<'a> {
         for location in &self.0 {
             if let ArgLocation::Buffer(buffer) = location
                 && buffer.is_temporary
-                && buffer.memory.form().comes_back()
+                && buffer.memory.form().copies_back()
             {
                 let (to, len) = (buffer.memory.address(), buffer.memory.bytes());
                 // SAFETY: an argument that comes back is writable memory, valid with any bytes,
@@ -112,9 +112,9 @@ impl<'a> StagedArgs<'a> {
 
 impl<'a> ArgLocation<'a> {
     fn of(argument: &'a Argument<'a>) -> Self {
-        let memory = match argument.travels() {
-            Travels::Memory(memory) => memory,
-            Travels::Value(value) => return ArgLocation::Value(value.bytes()),
+        let memory = match argument.passed() {
+            Passed::Memory(memory) => memory,
+            Passed::Value(value) => return ArgLocation::Value(value.bytes()),
         };
         match AddrRange::new(memory.address().addr(), memory.bytes()) {
             Some(range) if !range.is_empty() => ArgLocation::Buffer(BufferArg {
@@ -152,7 +152,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
         let (group, others) = rest.split_at_mut(len);
         rest = others;
 
-        let copy_in = group.iter().any(|buffer| buffer.memory.form().goes());
+        let copy_in = group.iter().any(|buffer| buffer.memory.form().copies_in());
         let fill = if copy_in { Fill::Any } else { Fill::Zeros };
         let Some(range) = AddrRange::new(start, end - start) else {
             continue;
@@ -162,7 +162,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
         for buffer in group {
             let from = copied.max(buffer.range.start());
             let bytes = buffer.range.end().saturating_sub(from);
-            if buffer.memory.form().goes() && bytes > 0 {
+            if buffer.memory.form().copies_in() && bytes > 0 {
                 let source = buffer
                     .memory
                     .address()

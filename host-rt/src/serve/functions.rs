@@ -23,9 +23,12 @@ pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
 /// A host function of another runtime that maps memory itself, such as libgomp for the target
 /// regions that GCC compiles to functions.
 pub trait ForeignFunction: Send + Sync {
+    /// Replaces the kinds of arguments that have another meaning in the other runtime. Called first.
+    fn normalize_kinds(&self, _args: &mut [Arg]) {}
+
     /// Whether the other runtime must map these arguments, because some may lie in memory that it
-    /// has mapped. Replaces the kinds that have another meaning in that runtime.
-    fn maps(&self, args: &mut [Arg]) -> bool;
+    /// has mapped.
+    fn must_map(&self, args: &[Arg]) -> bool;
 
     /// Whether the other runtime may have mapped data in the `size` bytes at device address `addr`.
     fn may_have_mapped(&self, addr: u64, size: u64) -> bool;
@@ -167,11 +170,18 @@ impl RegisteredFunction {
         Self::new(name.to_owned(), Callee::Foreign(function))
     }
 
+    /// See [`ForeignFunction::normalize_kinds`].
+    pub(crate) fn normalize_kinds(&self, args: &mut [Arg]) {
+        if let Callee::Foreign(function) = &self.callee {
+            function.normalize_kinds(args);
+        }
+    }
+
     /// Whether it belongs to another runtime, which must map these arguments. See
-    /// [`ForeignFunction::maps`].
-    pub(crate) fn maps(&self, args: &mut [Arg]) -> bool {
+    /// [`ForeignFunction::must_map`].
+    pub(crate) fn must_map(&self, args: &[Arg]) -> bool {
         match &self.callee {
-            Callee::Foreign(function) => function.maps(args),
+            Callee::Foreign(function) => function.must_map(args),
             Callee::Typed(_) | Callee::Raw(_) => false,
         }
     }

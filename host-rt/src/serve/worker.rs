@@ -204,7 +204,11 @@ impl Worker {
 
         let _call = CallGuard::enter(CallContext { launch });
         let _in_flight = self.in_flight.begin(word, request.wire(), &bounce);
-        let result = match catch_unwind(AssertUnwindSafe(|| function.maps(args))) {
+        let must_map = catch_unwind(AssertUnwindSafe(|| {
+            function.normalize_kinds(args);
+            function.must_map(args)
+        }));
+        let result = match must_map {
             Err(panic) => Err(panic),
             Ok(true) => self.buffers.call_mapping(server, function, owned),
             Ok(false) => {
@@ -424,12 +428,12 @@ mod tests {
 
     /// A function that panics, perhaps already when it looks at its arguments.
     struct Panics {
-        in_maps: bool,
+        in_must_map: bool,
     }
 
     impl ForeignFunction for Panics {
-        fn maps(&self, _: &mut [Arg]) -> bool {
-            if self.in_maps {
+        fn must_map(&self, _: &[Arg]) -> bool {
+            if self.in_must_map {
                 panic_any(Payload);
             }
             false
@@ -454,10 +458,10 @@ mod tests {
         // SAFETY: on `host`, a wire has the same address for device and host. It lives as long as
         // `server`, and all accesses to its words are atomic.
         let word = unsafe { AtomicU64::from_ptr(&raw mut (*slot).func) };
-        for in_maps in [false, true] {
+        for in_must_map in [false, true] {
             let function = Arc::new(RegisteredFunction::foreign(
                 "bad",
-                Arc::new(Panics { in_maps }),
+                Arc::new(Panics { in_must_map }),
             ));
             server.change_functions(|table| table.insert(WORD, "bad", Some(&function)));
             let launch = server.begin("kernel", true).unwrap();

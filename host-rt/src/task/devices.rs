@@ -143,9 +143,9 @@ impl Device {
 
     /// The error for the device's message about one of its queues.
     pub(super) fn failure(&self, fault: &Fault) -> RuntimeError {
-        RuntimeError::Device(DeviceError::Driver {
+        RuntimeError::Device(DeviceError::Queued {
             device: self.runtime.device_name().to_owned(),
-            reason: fault.to_string(),
+            fault: fault.clone(),
         })
     }
 }

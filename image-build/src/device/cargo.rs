@@ -78,6 +78,12 @@ pub(crate) fn compile(
         .args(["--config", "profile.release.lto=\"fat\""])
         .args(["--config", "profile.release.codegen-units=1"])
         .args(["--config", "profile.release.debug=false"])
+        // Of `core` an image needs little; without this, all of it is compiled for each architecture.
+        .arg("-Zprofile-hint-mostly-unused")
+        .args([
+            "--config",
+            "profile.release.package.core.hint-mostly-unused=true",
+        ])
         .args(["--config", "profile.release.panic=\"abort\""])
         .arg("--target-dir")
         .arg(target_dir)

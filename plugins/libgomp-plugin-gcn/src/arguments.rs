@@ -7,7 +7,7 @@ use targets::code_object::Kernel;
 use crate::error::Error;
 
 /// Bytes of arguments that GCC's kernels declare: the pointer to the region's variables.
-pub(crate) const NAMED: u32 = 8;
+const NAMED: u32 = 8;
 
 /// Checks that kernels declare no other arguments.
 ///
@@ -19,6 +19,7 @@ pub(crate) fn check(kernels: &[Kernel]) -> Result<(), Error> {
         Some(kernel) => Err(Error::Arguments {
             kernel: kernel.name.clone(),
             bytes: kernel.kernarg_size,
+            known: NAMED,
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! The end of a kernel by `exit` or `abort`: newlib leaves a word for the host, and the process
 //! ends accordingly, as with GCC's plugin.
 
-use gomp_plugin::region::{Abort, Fault};
+use gomp_plugin::launch::{Abort, Fault};
 
 /// The upper bits of the word after `exit`, above the status.
 const EXITED: u32 = 0xffff;

@@ -1,24 +1,27 @@
 //! The errors of images for AMD GPUs, and of their launches.
 
-use gomp_plugin::region::Fault;
+use gomp_plugin::launch::Fault;
+use host_rt::targets::count::Count;
 use targets::code_object;
-
-use crate::arguments::NAMED;
 
 /// An image or a launch is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("its description has no code object")]
     NoCodeObject,
-    #[error("broken ELF: {0}")]
+    #[error("the code object is no valid ELF file")]
     Elf(#[from] object::Error),
     #[error(transparent)]
     CodeObject(#[from] code_object::ReadError),
     #[error(
-        "kernel `{kernel}` takes {bytes} bytes of arguments, those of GCC 13 to 16 take {NAMED}: \
+        "kernel `{kernel}` takes {bytes} bytes of arguments, those of GCC 13 to 16 take {known}: \
          the program was built by a newer GCC"
     )]
-    Arguments { kernel: String, bytes: u32 },
+    Arguments {
+        kernel: String,
+        bytes: u32,
+        known: u32,
+    },
     #[error("no `{symbol}`, expected {wanted} bytes")]
     NoTable { symbol: &'static str, wanted: u64 },
     #[error("`{symbol}` is in no section, expected {wanted} bytes")]
@@ -33,20 +36,22 @@ pub(crate) enum Error {
     },
     #[error("no `{0}` on the device")]
     NotOnDevice(&'static str),
-    #[error("a heap of {bytes} bytes, GCN_HEAP_SIZE: {source}")]
+    #[error("no heap of {} (GCN_HEAP_SIZE)", Count(*bytes, "byte"))]
     Heap {
         bytes: u64,
         source: Box<host_rt::RuntimeError>,
     },
     #[error(
-        "{teams} teams with arenas of {arena} bytes each, and GCC's device code knows its way in \
-         {} at most: lower GCN_TEAM_ARENA_SIZE, or GCN_NUM_TEAMS",
+        "{} with arenas of {arena} bytes each, and GCC's device code addresses {} at most: lower GCN_TEAM_ARENA_SIZE, or GCN_NUM_TEAMS",
+        Count((*teams).into(), "team"),
         i32::MAX
     )]
     Arenas { teams: u32, arena: u64 },
     #[error(
-        "{teams} teams of {threads} threads with stacks of {stack} bytes each, of {} at most, and \
-         GCC's device code knows its way in {} at most: lower GCN_STACK_SIZE, or GCN_NUM_TEAMS",
+        "{} of {} with stacks of {stack} bytes each, of {} at most, and GCC's device code addresses \
+         {} at most: lower GCN_STACK_SIZE, or GCN_NUM_TEAMS",
+        Count((*teams).into(), "team"),
+        Count((*threads).into(), "thread"),
         i32::MAX,
         u32::MAX
     )]
@@ -56,8 +61,11 @@ pub(crate) enum Error {
         stack: u64,
     },
     #[error(
-        "{bytes} bytes for the stacks (GCN_STACK_SIZE) and arenas (GCN_TEAM_ARENA_SIZE) of \
-         {teams} teams (GCN_NUM_TEAMS) of {threads} threads: {source}"
+        "no {} for the stacks (GCN_STACK_SIZE) and arenas (GCN_TEAM_ARENA_SIZE) of {} \
+         (GCN_NUM_TEAMS) of {}",
+        Count(*bytes, "byte"),
+        Count((*teams).into(), "team"),
+        Count((*threads).into(), "thread")
     )]
     LaunchMemory {
         bytes: u64,

@@ -1,9 +1,11 @@
 //! The teams and threads of a launch: as with GCC's plugin, except for threads that the GPU has no
 //! registers for.
 
-use gomp_plugin::region::RequestedGrid;
+use gomp_plugin::Device;
+use gomp_plugin::launch::RequestedGrid;
 use host_rt::Grid;
 use host_rt::device::KernelLimits;
+use host_rt::targets::DeviceArch;
 
 use crate::settings::Settings;
 
@@ -15,6 +17,14 @@ const MOST_THREADS: u32 = 16;
 
 /// The default on this GPU, which hangs with more threads if the code does not request them.
 const FEW_THREADS: (&str, u32) = ("gfx900", 4);
+
+/// The processor of a device: `gfx90a`.
+pub(crate) fn processor(device: &Device) -> String {
+    match device.runtime.arch() {
+        DeviceArch::Amd(target) => target.processor,
+        other => other.to_string(),
+    }
+}
 
 /// The requested grid, within the device's limits, on a GPU with this `processor`.
 ///

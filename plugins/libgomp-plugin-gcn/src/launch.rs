@@ -1,6 +1,7 @@
 //! Launching GCC's kernels for AMD GPUs.
 
-use gomp_plugin::region::{Fault, RequestedGrid, Running, announce};
+use gomp_plugin::launch::{Fault, RequestedGrid, Running};
+use gomp_plugin::region::announce;
 use gomp_plugin::{Device, Kernels, Result};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
@@ -8,9 +9,8 @@ use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
 use crate::arguments::Arguments;
 use crate::ending;
 use crate::error::Error;
-use crate::grid::{self, LANES};
+use crate::grid::{self, LANES, processor};
 use crate::image::{CONSTRUCTORS, DESTRUCTORS};
-use crate::load::processor;
 use crate::memory::{Layout, memory, shared_bytes};
 use crate::settings::Settings;
 

@@ -4,16 +4,18 @@
 //!
 //! Code that is not specific to these GPUs is in [`gomp_plugin`].
 //!
+//! Modules import only from modules below their own row:
+//!
 //! | module | job |
 //! |---|---|
-//! | `image` | GCC's description of an image: the layouts of `mkoffload` |
-//! | `tables` | the tables in the image itself |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
-//! | `arguments` | the arguments that GCC's device code reads |
-//! | `grid` | the teams and threads of a launch |
 //! | `memory` | memory for stacks and arenas, and shared memory |
+//! | `grid` | the teams and threads of a launch |
 //! | `ending` | the end of a kernel by `exit` or `abort` |
+//! | `arguments` | the arguments that GCC's device code reads |
+//! | `image` | GCC's description of an image: the layouts of `mkoffload` |
+//! | `tables` | the tables in the image itself |
 //! | `settings` | environment variables |
 //! | `error` | the errors of images and launches |
 //!

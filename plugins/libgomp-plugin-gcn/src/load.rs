@@ -5,12 +5,12 @@ use std::ffi::c_void;
 use gomp_plugin::image::refused;
 use gomp_plugin::{Code, Device, Function, Gpu, Result};
 use host_rt::device::{DeviceAddr, Global};
-use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
 use crate::arguments;
 use crate::error::Error;
+use crate::grid::processor;
 use crate::image::ImageDescription;
 use crate::launch::Launcher;
 use crate::settings::Settings;
@@ -97,14 +97,6 @@ impl Gpu for Gcn {
             )?),
             program,
         })
-    }
-}
-
-/// The processor of a device: `gfx90a`.
-pub(crate) fn processor(device: &Device) -> String {
-    match device.runtime.arch() {
-        DeviceArch::Amd(target) => target.processor,
-        other => other.to_string(),
     }
 }
 

@@ -7,14 +7,11 @@ use host_rt::Grid;
 use host_rt::device::KernelLimits;
 
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{LOCAL_MEMORY, Settings};
 
 /// Sizes are multiples of this, so that each stack and each arena is aligned like the first: a
 /// cache line, which is enough for any type.
 const ALIGNMENT: u64 = 128;
-
-/// Shared memory of a compute unit.
-pub(crate) const LOCAL_MEMORY: u32 = 64 << 10;
 
 /// The shared memory that GCC's device code always writes to: up to the pool of
 /// `omp_low_lat_mem_alloc`, and its first word.

@@ -2,7 +2,8 @@
 
 use gomp_plugin::settings::{BYTES, number};
 
-use crate::memory::LOCAL_MEMORY;
+/// Shared memory of a compute unit.
+pub(crate) const LOCAL_MEMORY: u32 = 64 << 10;
 
 /// Settings for launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::string::FromUtf8Error;
 /// GCC's description of an image is invalid, or does not describe its image.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("PTX text {at}: {source}")]
+    #[error("PTX text {at} is not UTF-8")]
     NotUtf8 { at: usize, source: FromUtf8Error },
     #[error("{image}: no variable `{variable}` in its PTX")]
     NoVariable { image: String, variable: String },

@@ -1,6 +1,7 @@
 //! Launching GCC's kernels for NVIDIA GPUs.
 
-use gomp_plugin::region::{Fault, RequestedGrid, Running, announce};
+use gomp_plugin::launch::{Fault, RequestedGrid, Running};
+use gomp_plugin::region::announce;
 use gomp_plugin::{Device, Error, Kernels, Result};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{Grid, Kernel, Launch, Program};

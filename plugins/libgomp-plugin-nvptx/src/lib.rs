@@ -4,13 +4,15 @@
 //!
 //! Code that is not specific to these GPUs is in [`gomp_plugin`].
 //!
+//! Modules import only from modules below their own row:
+//!
 //! | module | job |
 //! |---|---|
-//! | `error` | the errors of images |
-//! | `image` | GCC's description of an image: the layouts of `mkoffload` |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
 //! | `settings` | environment variables |
+//! | `image` | GCC's description of an image: the layouts of `mkoffload` |
+//! | `error` | the errors of images |
 //!
 //! Source of the protocol: libgomp's `plugin/plugin-nvptx.c` and GCC's
 //! `config/nvptx/mkoffload.cc`, of GCC 13 to 16; read for layouts and behaviour.

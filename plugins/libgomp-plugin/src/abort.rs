@@ -33,14 +33,14 @@ struct Thread {
 }
 
 /// Maximum threads with an entry; the regions of others are not named.
-const MOST: usize = 256;
+const MAX_THREADS: usize = 256;
 
-static THREADS: [Thread; MOST] = [const {
+static THREADS: [Thread; MAX_THREADS] = [const {
     Thread {
         id: AtomicI32::new(0),
         region: AtomicPtr::new(null_mut()),
     }
-}; MOST];
+}; MAX_THREADS];
 
 /// The number of used entries.
 static KNOWN: AtomicUsize = AtomicUsize::new(0);

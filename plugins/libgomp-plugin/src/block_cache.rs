@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host_rt::DeviceBuffer;
 
 /// Maximum bytes in the cache: enough for several launches that fill the largest GPU.
-const MOST: u64 = 4 << 30;
+const MAX_BYTES: u64 = 4 << 30;
 
 /// A block may be at most this many times as large as a launch needs: so a launch that fills the
 /// GPU finds its block again although a small one was launched in between.
@@ -25,7 +25,7 @@ impl Default for BlockCache {
     fn default() -> Self {
         Self {
             blocks: Mutex::default(),
-            most: MOST,
+            most: MAX_BYTES,
         }
     }
 }

@@ -1,10 +1,8 @@
-//! A device: its runtime, its memory for libgomp, its images.
+//! A device: its runtime, its memory for libgomp.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::device::DeviceError;
 use host_rt::device::{DeviceAddr, Fill, Global, Queue};
@@ -13,8 +11,6 @@ use host_rt::{DeviceBuffer, Runtime};
 
 use crate::block_cache::{BlockCache, CachedBlock};
 use crate::error::Result;
-use crate::libgomp;
-use crate::load::Loaded;
 
 /// A device that libgomp has initialised.
 pub struct Device {
@@ -35,15 +31,13 @@ pub struct Device {
     used: AtomicBool,
     /// Running target regions.
     pub(crate) regions: Regions,
-    /// Images, which live until the process ends.
-    images: Mutex<Vec<Arc<Loaded>>>,
 }
 
 /// The target regions of a device.
 #[derive(Default)]
 pub(crate) struct Regions {
     /// The number of running regions.
-    under_way: AtomicUsize,
+    running: AtomicUsize,
     /// A region has failed, and perhaps the device with it.
     failed: AtomicBool,
 }
@@ -51,12 +45,12 @@ pub(crate) struct Regions {
 impl Regions {
     pub(crate) fn begin(&self) {
         // Relaxed: a count, see `are_over`.
-        self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.running.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn end(&self) {
         // Relaxed: a count, see `are_over`.
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.running.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn note_failed(&self) {
@@ -65,9 +59,9 @@ impl Regions {
     }
 
     /// Whether all have ended without errors; called when no more regions begin.
-    fn are_over(&self) -> bool {
+    pub(crate) fn are_over(&self) -> bool {
         // Relaxed, both: no other access depends on them.
-        self.under_way.load(Ordering::Relaxed) == 0 && !self.failed.load(Ordering::Relaxed)
+        self.running.load(Ordering::Relaxed) == 0 && !self.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -93,21 +87,15 @@ impl Device {
     /// # Errors
     /// It cannot be opened.
     pub(crate) fn open(ord: usize, name: &str) -> host_rt::Result<Self, host_rt::RuntimeError> {
-        let runtime = Runtime::open(name)?;
-        libgomp::debug(&format!(
-            "device {ord} is `{name}`: {}",
-            runtime.description()
-        ));
         Ok(Self {
             ord,
-            runtime,
+            runtime: Runtime::open(name)?,
             cache: Arc::default(),
             memory: RwLock::default(),
             icvs: OnceLock::new(),
             number: AtomicI32::new(ord as i32),
             used: AtomicBool::new(false),
             regions: Regions::default(),
-            images: Mutex::default(),
         })
     }
 
@@ -166,33 +154,6 @@ impl Device {
     pub(crate) fn is_used(&self) -> bool {
         // Relaxed: if it is seen late, a library is only kept like those of the first images.
         self.used.load(Ordering::Relaxed)
-    }
-
-    /// Runs the destructors of its images, the last image first, unless a region has failed or is
-    /// running: then the process ends by `exit` in a host region, for which the device waits.
-    pub(crate) fn destruct(&self) {
-        if !self.regions.are_over() {
-            return;
-        }
-        for image in self.images().iter().rev() {
-            if let Err(error) = image.destruct(self) {
-                libgomp::error(&format!("destructors of device {}: {error}", self.ord));
-            }
-        }
-    }
-
-    /// A copy of the list of its images, since operations on them may take long.
-    pub(crate) fn images(&self) -> Vec<Arc<Loaded>> {
-        self.lock_images().clone()
-    }
-
-    pub(crate) fn add_image(&self, image: Loaded) {
-        self.lock_images().push(Arc::new(image));
-    }
-
-    /// No panic leaves the list inconsistent.
-    fn lock_images(&self) -> MutexGuard<'_, Vec<Arc<Loaded>>> {
-        self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Frees an allocation of [`alloc`](Self::alloc); returns whether it was one.

@@ -8,15 +8,16 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use host_rt::Chain;
 use host_rt::device::DeviceAddr;
 
 use crate::error::{Error, Result};
+use crate::keep_loaded;
 use crate::kind::kind;
+use crate::launch::Fault;
 use crate::libgomp::{self, libgomp};
-use crate::load;
-use crate::pin;
 use crate::plugin::plugin;
-use crate::region::{Fault, Region};
+use crate::region::Region;
 use crate::requires;
 use crate::reverse;
 use crate::settings::{self, Nowait};
@@ -29,7 +30,7 @@ fn report_errors<R>(what: &str, body: impl FnOnce() -> Result<R>) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Some(value),
         Ok(Err(reason)) => {
-            libgomp::error(&format!("{what}: {reason}"));
+            libgomp::error(&format!("{what}: {}", Chain(&reason)));
             None
         }
         // The panic's message is on the standard error already.
@@ -126,15 +127,15 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
     host_ind_fn_table: *const u64,
 ) -> c_int {
     let loaded = report_errors("loading an image", || {
-        let device = plugin().device(ord)?;
+        let opened = plugin().opened(ord)?;
         // SAFETY: libgomp's arguments are those of `GOMP_OFFLOAD_load_image`, which `load` expects.
-        let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table) };
+        let tables = unsafe { opened.load(version, target_data, host_ind_fn_table) };
         let tables = tables.map_err(|error| Error::NotLoaded(Box::new(error)))?;
         // SAFETY: libgomp's pointers to its variables for the tables.
         unsafe {
-            target_table.write(hand_over(&tables.target).cast());
+            target_table.write(to_libgomp(&tables.target).cast());
             if !rev_fn_table.is_null() {
-                rev_fn_table.write(hand_over(&tables.reverse));
+                rev_fn_table.write(to_libgomp(&tables.reverse));
             }
         }
         Ok(tables.target.len() as c_int)
@@ -143,7 +144,7 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
 }
 
 /// The values in memory that libgomp frees; null if there are none.
-fn hand_over<T: Copy>(values: &[T]) -> *mut T {
+fn to_libgomp<T: Copy>(values: &[T]) -> *mut T {
     if values.is_empty() {
         return std::ptr::null_mut();
     }
@@ -153,10 +154,11 @@ fn hand_over<T: Copy>(values: &[T]) -> *mut T {
     copy
 }
 
-/// Unloads an image. See `pin`: it is called only if nothing was pinned.
+/// Unloads an image. See `keep_loaded`: it is called only if no library was kept.
 pub fn GOMP_OFFLOAD_unload_image(ord: c_int, _version: c_uint, target_data: *const c_void) -> bool {
     report_errors("unloading an image", || {
-        Ok(load::unload(&*plugin().device(ord)?, target_data))
+        let images = plugin().opened(ord)?.images();
+        Ok(images.iter().any(|image| image.is_at(target_data)))
     })
     .unwrap_or(false)
 }
@@ -295,11 +297,11 @@ unsafe fn start(
     tgt_vars: *mut c_void,
     args: *mut *mut c_void,
 ) -> Result<Region> {
-    let device = plugin().device(ord)?;
-    device.note_used();
-    pin::keep_all();
+    let opened = plugin().opened(ord)?;
+    opened.device.note_used();
+    keep_loaded::keep_all();
     // SAFETY: the caller vouches for libgomp's function, variables and arguments.
-    unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast()) }
+    unsafe { Region::start(&opened, tgt_fn, tgt_vars, args.cast_const().cast()) }
 }
 
 /// Runs a target region to its end.
@@ -379,10 +381,10 @@ fn end(result: std::thread::Result<Result<(), Fault>>) {
     }
     match result {
         Ok(Ok(())) => {}
-        Ok(Err(Fault::Failed(error))) => libgomp::fatal(&error.to_string()),
+        Ok(Err(Fault::Failed(error))) => libgomp::fatal(&Chain(&error).to_string()),
         Ok(Err(Fault::Exited(status))) => exit(status),
         Ok(Err(fault @ Fault::Aborted { .. })) => {
-            libgomp::error(&fault.to_string());
+            libgomp::error(&Chain(&fault).to_string());
             std::process::abort();
         }
         Err(panic) => {

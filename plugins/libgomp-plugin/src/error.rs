@@ -1,10 +1,12 @@
-//! The errors that a plugin reports to libgomp.
+//! The errors that a plugin reports to libgomp. Reports have an error's [`Chain`].
 
 use std::io;
 
+use host_rt::Chain;
 use host_rt::LaunchError;
 use host_rt::device::DeviceError;
 use host_rt::device::Global;
+use host_rt::targets::count::Count;
 
 /// A request of libgomp, or a call of the host, failed.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +36,7 @@ pub enum Error {
     #[error("device {0} is not initialised")]
     NotInitialised(i32),
     /// libgomp frees an address that it has not allocated.
-    #[error("{0:#x} is not the start of any that is allocated")]
+    #[error("no device memory that libgomp has allocated starts at {0:#x}")]
     NotAllocated(usize),
     /// libgomp launches a function that it has not loaded.
     #[error("no image has a function at {0:#x}")]
@@ -43,7 +45,7 @@ pub enum Error {
     #[error("the target region {0} is one of the host's, and no kernel")]
     NoKernel(String),
     /// A target region does not start.
-    #[error("the target region {name}: {source}")]
+    #[error("the target region {name} does not start")]
     Start {
         /// The function's name in the program's source.
         name: String,
@@ -51,27 +53,28 @@ pub enum Error {
         source: Box<Self>,
     },
     /// A target region failed.
-    #[error("{}", source.to_string().replace(mangled.as_str(), name))]
+    #[error("{}", Chain(&**reason).to_string().replace(mangled.as_str(), name))]
     Region {
         /// The kernel's name in its image, which the reason may contain.
         mangled: String,
         /// The function's name in the program's source, which replaces it in the message.
         name: String,
-        /// The reason.
-        source: Box<Self>,
+        /// The reason, with its sources.
+        reason: Box<Self>,
     },
     /// No thread can be started to wait for a region.
-    #[error("a thread to wait for a region: {0}")]
+    #[error("cannot start a thread that waits for a target region")]
     Thread(#[source] io::Error),
     /// An image cannot be loaded. libgomp then ends the process, with a message that has only
     /// numbers.
     #[error(
-        "{0}; libgomp now ends the program (the 4294967295 in its next message is -1, for this \
-         error); OMP_TARGET_OFFLOAD=disabled runs the target regions on the host"
+        "{}; libgomp now ends the program (the 4294967295 in its next message is -1, for this \
+         error); OMP_TARGET_OFFLOAD=disabled runs the target regions on the host",
+        Chain(&**.0)
     )]
-    NotLoaded(#[source] Box<Self>),
+    NotLoaded(Box<Self>),
     /// The error of an image, which does not name it.
-    #[error("{name}: {source}")]
+    #[error("{name}")]
     Image {
         /// The file that contains the image.
         name: String,
@@ -107,7 +110,7 @@ pub enum Error {
         remedy: String,
     },
     /// A variable that the host knows has an impossible range.
-    #[error("variable {at} of its table {source}")]
+    #[error("variable {at} of its table")]
     Variable {
         /// The number of the variable in the host's table.
         at: usize,
@@ -115,7 +118,7 @@ pub enum Error {
         source: PastEnd,
     },
     /// The image's control variables have an impossible range.
-    #[error("`{symbol}` {source}")]
+    #[error("`{symbol}`")]
     ControlVariables {
         /// The name of the control variables.
         symbol: &'static str,
@@ -136,8 +139,8 @@ pub enum Error {
     )]
     InConstructor(&'static str),
     /// A host region is called from a device that no longer exists.
-    #[error("its device was given up")]
-    NoLongerOpen,
+    #[error("the device that calls the target region {0} was closed")]
+    NoLongerOpen(&'static str),
     /// A `firstprivate` argument of a host region cannot be copied.
     #[error(transparent)]
     Private(#[from] PrivateError),
@@ -148,7 +151,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A variable runs past the end of the address space.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("has {} bytes at {}: no memory has them", .0.size, .0.address)]
+#[error(
+    "{} at {}: past the end of the address space",
+    Count(.0.size, "byte"),
+    .0.address
+)]
 pub struct PastEnd(pub Global);
 
 /// A `firstprivate` argument of a host region cannot be copied.
@@ -156,7 +163,7 @@ pub struct PastEnd(pub Global);
 #[non_exhaustive]
 pub enum PrivateError {
     /// No memory has such a layout.
-    #[error("a firstprivate argument of {bytes} bytes, aligned to {align}")]
+    #[error("a firstprivate argument cannot have {} aligned to {align}", Count(*bytes as u64, "byte"))]
     Layout {
         /// The size.
         bytes: usize,
@@ -164,10 +171,10 @@ pub enum PrivateError {
         align: usize,
     },
     /// The host has not enough memory.
-    #[error("the host has no {0} bytes for a firstprivate argument")]
+    #[error("the host cannot allocate {} for a firstprivate argument", Count(*.0 as u64, "byte"))]
     NoMemory(usize),
     /// The device's memory cannot be read.
-    #[error("a firstprivate argument: {0}")]
+    #[error("cannot read a firstprivate argument")]
     Read(#[source] DeviceError),
 }
 
@@ -200,4 +207,52 @@ pub(crate) enum ChoiceError {
     NoneVisible(String),
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+#[cfg(test)]
+mod tests {
+    use host_rt::device::DeviceAddr;
+
+    use super::*;
+
+    #[test]
+    fn a_report_has_each_message_once() {
+        let variable = Error::Variable {
+            at: 3,
+            source: PastEnd(Global {
+                address: DeviceAddr(16),
+                size: 1,
+            }),
+        };
+        let image = |source| Error::Image {
+            name: "main".to_owned(),
+            source: Box::new(source),
+        };
+        let text = "main: variable 3 of its table: 1 byte at 0x10: past the end";
+        let region = |reason| Error::Region {
+            mangled: "main$_omp_fn$0".to_owned(),
+            name: "main._omp_fn.0".to_owned(),
+            reason: Box::new(reason),
+        };
+        let start = Error::Start {
+            name: "main$_omp_fn$0".to_owned(),
+            source: Box::new(Error::NotInitialised(2)),
+        };
+        for (error, texts) in [
+            (
+                Error::NotLoaded(Box::new(image(variable))),
+                [text, "libgomp now ends"],
+            ),
+            (
+                region(start),
+                ["region main._omp_fn.0 does not start: ", "device 2"],
+            ),
+        ] {
+            let report = Chain(&error).to_string();
+            for text in texts {
+                assert_eq!(report.matches(text).count(), 1, "{text}: {report}");
+            }
+            assert!(!report.contains('$'), "{report}");
+        }
+    }
 }

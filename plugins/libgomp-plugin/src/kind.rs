@@ -9,7 +9,7 @@ use host_rt::{Kernel, Program};
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::region::{RequestedGrid, Running};
+use crate::launch::{RequestedGrid, Running};
 
 /// A kind of GPU in libgomp's sense. A plugin has one, and [exports](crate::plugin!) functions for
 /// it.
@@ -55,8 +55,8 @@ pub struct Code {
     pub functions: Vec<Function>,
     /// The variables that the host knows, in the order of its table.
     pub variables: Vec<Global>,
-    /// Device addresses of the functions that are called through pointers, in the order of
-    /// the host's table.
+    /// Device addresses of the functions that are called through pointers, in the order of the
+    /// host's table: as many as GCC's description of the image counts.
     pub indirect: Vec<u64>,
     /// Whether device code can call the host.
     pub calls_host: bool,

@@ -11,10 +11,9 @@ use shared_abi::icv::OffloadIcvs;
 use crate::device::Device;
 use crate::error::{Error, PastEnd, Result};
 use crate::image::{host_version, readable};
-use crate::kind::Kernels;
+use crate::keep_loaded::{When, keep_loaded};
+use crate::kind::{Gpu, Kernels};
 use crate::libgomp;
-use crate::pin::{self, When};
-use crate::plugin::plugin;
 use crate::reverse::{HostRegion, Locked};
 
 /// A loaded image.
@@ -24,7 +23,7 @@ pub(crate) struct Loaded {
     /// GCC's description, whose address identifies the image for libgomp.
     data: usize,
     /// Launches its kernels.
-    kernels: Box<dyn Kernels>,
+    pub(crate) kernels: Box<dyn Kernels>,
     locked: Arc<Locked>,
     _program: Program,
 }
@@ -65,11 +64,12 @@ pub(crate) struct Tables {
 /// # Errors
 /// The device cannot run the image.
 pub(crate) unsafe fn load(
+    gpu: &dyn Gpu,
     device: &Arc<Device>,
     version: u32,
     data: *const c_void,
     host_indirect: *const u64,
-) -> Result<Tables> {
+) -> Result<(Loaded, Tables)> {
     let version = host_version(version)?;
     // libgomp loads all registered images when it has opened a device, and later ones when they are
     // registered.
@@ -78,9 +78,9 @@ pub(crate) unsafe fn load(
     } else {
         When::Later
     };
-    let name = pin::pin(data, when);
+    let name = keep_loaded(data, when);
     // SAFETY: the caller vouches for the description.
-    let code = unsafe { plugin().gpu().load(device, &name, version, data)? };
+    let code = unsafe { gpu.load(device, &name, version, data)? };
     let program = code.program;
 
     let locked = Arc::default();
@@ -126,7 +126,9 @@ pub(crate) unsafe fn load(
         if host_indirect.is_null() {
             return Err(Error::NoIndirectTable);
         }
-        // SAFETY: libgomp's table has this many entries.
+        // SAFETY: the caller passes libgomp's table for this image. GCC writes the host's table and
+        // the number in the image's description, which is that of `code.indirect`, from one list of
+        // functions, and both are in the program, where no device can change them.
         let host = unsafe { std::slice::from_raw_parts(host_indirect, code.indirect.len()) };
         map_indirect(device, &program, host, &code.indirect)?;
     }
@@ -150,14 +152,7 @@ pub(crate) unsafe fn load(
         locked,
         _program: program,
     };
-    device.add_image(loaded);
-    Ok(Tables { target, reverse })
-}
-
-/// Forgets the image that GCC describes at `data`; it stays on the device, see [`pin`].
-pub(crate) fn unload(device: &Device, data: *const c_void) -> bool {
-    let images = device.images();
-    images.iter().any(|image| image.data == data.addr())
+    Ok((loaded, Tables { target, reverse }))
 }
 
 impl Loaded {
@@ -169,29 +164,16 @@ impl Loaded {
         self.locked.during(|| self.kernels.destruct(device))
     }
 
+    /// Whether GCC describes it at `data`.
+    pub(crate) fn is_at(&self, data: *const c_void) -> bool {
+        self.data == data.addr()
+    }
+
     /// The function at an address of a table for libgomp.
-    fn function(&self, address: usize) -> Option<&TargetFunction> {
+    pub(crate) fn function(&self, address: usize) -> Option<&TargetFunction> {
         let mut functions = self.functions.iter();
         functions.find(|function| std::ptr::from_ref(*function).addr() == address)
     }
-}
-
-/// Calls `with` with the function that libgomp identifies by `address`.
-///
-/// # Errors
-/// No image has it.
-pub(crate) fn with_function<R>(
-    device: &Device,
-    address: *const c_void,
-    with: impl FnOnce(&dyn Kernels, &TargetFunction) -> R,
-) -> Result<R> {
-    let images = device.images();
-    let found = images
-        .iter()
-        .find_map(|image| Some((&*image.kernels, image.function(address.addr())?)));
-    found
-        .map(|(kernels, function)| with(kernels, function))
-        .ok_or_else(|| Error::NoFunction(address.addr()))
 }
 
 /// The range of a variable.

@@ -1,11 +1,15 @@
-//! The devices, by number.
+//! The devices, by number, and their images.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use host_rt::Chain;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kind::{Gpu, kind};
+use crate::load::{Loaded, Tables, load};
 use crate::{choice, libgomp, settings};
 
 /// The plugin's state, one per process.
@@ -13,10 +17,63 @@ pub(crate) struct Plugin {
     /// Names of the devices, in the order of their numbers.
     names: Vec<String>,
     /// The initialised ones.
-    devices: Mutex<Vec<Option<Arc<Device>>>>,
+    devices: Mutex<Vec<Option<Arc<OpenDevice>>>>,
     /// The operations of their kind, read from the environment when the first is opened.
     gpu: OnceLock<Box<dyn Gpu>>,
     finished: AtomicBool,
+}
+
+/// An initialised device.
+pub(crate) struct OpenDevice {
+    pub(crate) device: Arc<Device>,
+    /// Images, which live until the process ends.
+    images: Mutex<Vec<Arc<Loaded>>>,
+}
+
+impl OpenDevice {
+    /// No panic leaves the list inconsistent.
+    fn lock_images(&self) -> MutexGuard<'_, Vec<Arc<Loaded>>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy of the list of its images, since operations on them may take long.
+    pub(crate) fn images(&self) -> Vec<Arc<Loaded>> {
+        self.lock_images().clone()
+    }
+
+    /// Loads an image.
+    ///
+    /// # Safety
+    /// As for [`load`].
+    ///
+    /// # Errors
+    /// The device cannot run the image.
+    pub(crate) unsafe fn load(
+        &self,
+        version: u32,
+        data: *const c_void,
+        host_indirect: *const u64,
+    ) -> Result<Tables> {
+        let gpu = plugin().gpu();
+        // SAFETY: the caller's promise.
+        let (image, tables) = unsafe { load(gpu, &self.device, version, data, host_indirect)? };
+        self.lock_images().push(Arc::new(image));
+        Ok(tables)
+    }
+
+    /// Runs the destructors of its images, the last image first, unless a region has failed or is
+    /// running: then the process ends by `exit` in a host region, for which the device waits.
+    fn destruct(&self) {
+        if !self.device.regions.are_over() {
+            return;
+        }
+        for image in self.images().iter().rev() {
+            if let Err(error) = image.destruct(&self.device) {
+                let ord = self.device.ord;
+                libgomp::error(&format!("destructors of device {ord}: {}", Chain(&error)));
+            }
+        }
+    }
 }
 
 /// The plugin's state.
@@ -50,7 +107,7 @@ impl Plugin {
     }
 
     /// No panic leaves the list inconsistent.
-    fn devices(&self) -> MutexGuard<'_, Vec<Option<Arc<Device>>>> {
+    fn devices(&self) -> MutexGuard<'_, Vec<Option<Arc<OpenDevice>>>> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -71,7 +128,14 @@ impl Plugin {
         self.gpu();
         // An invalid value is reported even if no region has the clause.
         settings::nowait();
-        self.devices()[ord] = Some(Arc::new(Device::open(ord, name)?));
+        let device = Device::open(ord, name)?;
+        let description = device.runtime.description();
+        libgomp::debug(&format!("device {ord} is `{name}`: {description}"));
+        let opened = OpenDevice {
+            device: Arc::new(device),
+            images: Mutex::default(),
+        };
+        self.devices()[ord] = Some(Arc::new(opened));
         Ok(())
     }
 
@@ -81,10 +145,10 @@ impl Plugin {
     pub(crate) fn fini(&self, ord: usize) {
         // Relaxed: it may be seen late.
         self.finished.store(true, Ordering::Relaxed);
-        let device = self.devices().get(ord).cloned().flatten();
-        if let Some(device) = device {
-            device.destruct();
-            let calls = device.runtime.requests();
+        let opened = self.devices().get(ord).cloned().flatten();
+        if let Some(opened) = opened {
+            opened.destruct();
+            let calls = opened.device.runtime.requests();
             libgomp::debug(&format!("device {ord}: {calls} calls of the host"));
         }
     }
@@ -95,14 +159,22 @@ impl Plugin {
         self.finished.load(Ordering::Relaxed)
     }
 
+    /// Device `ord`, with its images.
+    ///
+    /// # Errors
+    /// It is not initialised.
+    pub(crate) fn opened(&self, ord: i32) -> Result<Arc<OpenDevice>> {
+        let opened = usize::try_from(ord)
+            .ok()
+            .and_then(|ord| self.devices().get(ord).cloned().flatten());
+        opened.ok_or(Error::NotInitialised(ord))
+    }
+
     /// Device `ord`.
     ///
     /// # Errors
     /// It is not initialised.
     pub(crate) fn device(&self, ord: i32) -> Result<Arc<Device>> {
-        let device = usize::try_from(ord)
-            .ok()
-            .and_then(|ord| self.devices().get(ord).cloned().flatten());
-        device.ok_or(Error::NotInitialised(ord))
+        Ok(Arc::clone(&self.opened(ord)?.device))
     }
 }

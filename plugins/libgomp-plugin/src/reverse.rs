@@ -72,7 +72,8 @@ impl HostRegion {
         if self.locked.0.load(Ordering::Relaxed) {
             return Err(Error::InConstructor(self.name.text()));
         }
-        self.device.upgrade().ok_or(Error::NoLongerOpen)
+        let device = self.device.upgrade();
+        device.ok_or(Error::NoLongerOpen(self.name.text()))
     }
 
     /// Calls the region with arguments that libgomp maps.
@@ -130,11 +131,16 @@ impl HostRegion {
 }
 
 impl ForeignFunction for HostRegion {
-    fn maps(&self, args: &mut [Arg]) -> bool {
+    fn normalize_kinds(&self, args: &mut [Arg]) {
+        if let Ok(device) = self.device() {
+            unmapped_sections_to_values(&device, args);
+        }
+    }
+
+    fn must_map(&self, args: &[Arg]) -> bool {
         let Ok(device) = self.device() else {
             return false;
         };
-        retain(&device, args);
         args.iter().any(|arg| match arg.kind.plain() {
             MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
             // The host learns a descriptor's target from the descriptor.
@@ -165,10 +171,10 @@ impl ForeignFunction for HostRegion {
     }
 }
 
-/// Lets pointers without mapped targets keep their values, as OpenMP requires: GCC passes sections
-/// of length zero for pointers that a region uses without a clause, such as a `FILE *`. libgomp
-/// would give the region the address of an empty allocation.
-fn retain(device: &Device, args: &mut [Arg]) {
+/// Turns sections of length zero of data that is not mapped into values: GCC passes them for pointers
+/// that a region uses without a clause, such as a `FILE *`, and OpenMP requires that these keep
+/// their values. libgomp would give the region the address of an empty allocation.
+fn unmapped_sections_to_values(device: &Device, args: &mut [Arg]) {
     for at in 0..args.len() {
         let Arg {
             addr, size, kind, ..
@@ -356,10 +362,10 @@ mod tests {
             (arg(a - 8, 0, MapKind::POINTER), false),
             (arg(a + 60, 0, MapKind::ALWAYS_POINTER), true),
         ] {
-            assert_eq!(region.maps(&mut [arg]), by_libgomp, "{arg:?}");
+            assert_eq!(region.must_map(&[arg]), by_libgomp, "{arg:?}");
             // One mapped argument is enough.
             let other = super::tests::arg(16, 8, MapKind::TO);
-            assert_eq!(region.maps(&mut [other, arg]), by_libgomp, "{arg:?}");
+            assert_eq!(region.must_map(&[other, arg]), by_libgomp, "{arg:?}");
         }
     }
 
@@ -408,7 +414,7 @@ mod tests {
         ] {
             let section = MapKind::ZERO_LEN_ARRAY_SECTION.with_align(4);
             let mut args = [arg(addr, size, section), data];
-            retain(&device, &mut args);
+            unmapped_sections_to_values(&device, &mut args);
             let is_value = args[0].kind == MapKind::FIRSTPRIVATE_INT;
             assert_eq!(is_value, is_kept, "{size} bytes at {addr:#x}");
             assert_eq!((args[0].addr, args[1].kind), (addr, MapKind::TO));

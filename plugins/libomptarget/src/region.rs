@@ -14,7 +14,7 @@ use crate::device::private::Private;
 use crate::device::stream::Stream;
 use crate::mapping::map::{self, MapBatch};
 use crate::mapping::unmap;
-use crate::registry::environment::{KernelEnvironment, Mode, WARP};
+use crate::registry::device_runtime::{KernelEnvironment, Mode, WARP};
 use crate::registry::{self, DeviceFunction, construct};
 use crate::report::message::{self, Failed};
 use crate::report::profile;
@@ -166,7 +166,7 @@ impl Region {
             self.report(&prepared.kernel, grid);
             // SAFETY: the caller's promise: the kernel's parameters are these words.
             let ran = unsafe { kernel.call_inline(grid, &prepared.parameters) };
-            ran.map_err(|error| message::error(&error.to_string()))?;
+            ran.map_err(|error| message::failure(&error))?;
         }
         // SAFETY: the caller's promise is that of `launch`.
         unsafe { unmap::unmap(device, &mut stream, args)? };
@@ -289,14 +289,14 @@ impl Region {
             .collect();
         // The kernel's data is mapped, or private, until it has ended.
         let launch = start(kernel, grid, &parameters);
-        let launch = launch.map_err(|error| message::error(&error.to_string()))?;
+        let launch = launch.map_err(|error| message::failure(&error))?;
         let device = Arc::clone(&self.device);
         let mut args = args.keep();
         let private = prepared.private;
         let at = at.addr();
         let name = prepared.kernel.name.clone();
         let pending = PendingLaunch::new(launch, move |ended| {
-            let ended = ended.map_err(|error| message::error(&error.to_string()));
+            let ended = ended.map_err(|error| message::failure(&error));
             let result = ended.and_then(|()| {
                 let mut stream = Stream::new(&device);
                 // SAFETY: a copy of the caller's arguments; the program keeps the memory until the
@@ -442,9 +442,7 @@ impl Region {
                 )));
             }
         }
-        let limits = kernel
-            .limits()
-            .map_err(|error| message::error(&error.to_string()))?;
+        let limits = kernel.limits().map_err(|error| message::failure(&error))?;
         let mut asked = [self.thread_limit, self.threads[0]].into_iter();
         let threads = match asked.find(|&threads| threads > 0) {
             // One more warp, for the thread that runs outside of `parallel` regions.

@@ -60,6 +60,22 @@ pub fn highest_number(prefix: &str) -> u32 {
     numbers.max().unwrap_or(0)
 }
 
+/// How long each thread, by its number, has waited for a processor so far; empty if the system does
+/// not report it.
+#[must_use]
+pub fn processor_waits() -> BTreeMap<u32, Duration> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let waits = tasks.flatten().filter_map(|task| {
+        let thread = task.file_name().to_str()?.parse().ok()?;
+        // A thread may end meanwhile.
+        let stat = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        // Nanoseconds on a processor, nanoseconds of waiting for one, number of times on one.
+        let waited = stat.split_whitespace().nth(1)?.parse().ok()?;
+        Some((thread, Duration::from_nanos(waited)))
+    });
+    waits.collect()
+}
+
 /// Waits for a while until `count` has come down to `expected`: the system lists a thread a little
 /// longer than it runs. Returns the last count.
 pub fn settle<T: Copy + PartialOrd>(count: impl Fn() -> T, expected: T) -> T {

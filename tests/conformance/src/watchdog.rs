@@ -1,8 +1,8 @@
 //! Turns a test that hangs into a failure with its name.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::process;
 
@@ -10,7 +10,8 @@ use crate::process;
 /// slow machines.
 pub const LIMIT: &str = "REVOFF_TEST_SECONDS";
 
-/// The time limit of a test.
+/// The time limit of a test. While a thread of the process waits for a processor, time does not
+/// count: on a busy machine a test may take any time without hanging.
 ///
 /// # Panics
 /// The environment variable [`LIMIT`] is invalid.
@@ -24,6 +25,9 @@ pub fn limit() -> Duration {
     };
     Duration::from_secs(seconds)
 }
+
+/// How often a watchdog looks at the threads.
+const STEP: Duration = Duration::from_secs(1);
 
 /// Watches a test until it is dropped.
 pub struct Watchdog {
@@ -41,7 +45,7 @@ impl Watchdog {
         let (done, wait) = channel();
         let (watched, limit) = (name.to_owned(), limit());
         let watch = move || {
-            if wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            if !ends_within(limit, &wait) {
                 give_up(&watched, limit);
             }
         };
@@ -66,9 +70,31 @@ impl Drop for Watchdog {
     }
 }
 
+/// Waits for the end of the test, that of `done`'s other side; returns false if the test takes longer
+/// than `limit`.
+fn ends_within(limit: Duration, done: &Receiver<()>) -> bool {
+    let mut counted = Duration::ZERO;
+    let (mut last, mut waits) = (Instant::now(), process::processor_waits());
+    while counted < limit {
+        if done.recv_timeout(STEP) != Err(RecvTimeoutError::Timeout) {
+            return true;
+        }
+        let (now, before) = (Instant::now(), waits);
+        waits = process::processor_waits();
+        let in_vain = waits.iter().map(|(thread, &wait)| {
+            wait.saturating_sub(before.get(thread).copied().unwrap_or_default())
+        });
+        counted += (now - last).saturating_sub(in_vain.max().unwrap_or_default());
+        last = now;
+    }
+    false
+}
+
 #[expect(clippy::print_stderr, reason = "the last words of a test")]
 fn give_up(name: &str, limit: Duration) -> ! {
-    eprintln!("test {name} HANGS: no end after {limit:?}; the threads of its process are");
+    eprintln!(
+        "test {name} HANGS: no end after {limit:?} with processors at hand; the threads of its process are"
+    );
     for (thread, count) in process::thread_names() {
         eprintln!("  {count:>5} x {thread}");
     }

@@ -1,5 +1,6 @@
-//! Modules import only from layers below their own and not from the crate's root, and no import cycle
-//! spans folders.
+//! In crates with a list of layers, modules import only from layers below their own and not from the
+//! crate's root, so no cycle spans top-level modules, which are the files of a flat crate. In all
+//! crates, no import cycle spans folders.
 
 mod graph;
 mod imports;
@@ -21,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "device-rt",
         &[
-            "runtime",
+            "host_written",
             "panic_record",
             "arch",
             "lanes",
@@ -43,6 +44,46 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "base", "image", "device", "wire", "map", "serve", "runtime", "task",
         ],
+    ),
+    (
+        "libgomp-plugin",
+        &[
+            "error",
+            "block_cache",
+            "device",
+            "launch",
+            "kind",
+            "libgomp",
+            "image",
+            "settings",
+            "choice",
+            "keep_loaded",
+            "abort",
+            "reverse",
+            "load",
+            "plugin",
+            "region",
+            "entry",
+        ],
+    ),
+    (
+        "libgomp-plugin-gcn",
+        &[
+            "error",
+            "settings",
+            "tables",
+            "image",
+            "arguments",
+            "ending",
+            "grid",
+            "memory",
+            "launch",
+            "load",
+        ],
+    ),
+    (
+        "libgomp-plugin-nvptx",
+        &["error", "image", "settings", "launch", "load"],
     ),
     (
         "libomptarget",
@@ -241,6 +282,18 @@ mod tests {
             found[0].contains("base/mod.rs -> base/inner/mod.rs: base::inner::f"),
             "{}",
             found[0]
+        );
+    }
+
+    #[test]
+    fn a_cycle_between_the_files_of_a_flat_crate_is_found() {
+        let found = found(&[
+            ("base", "use crate::top::g;\npub fn f() {}"),
+            ("top", "use crate::base::f;\npub fn g() {}"),
+        ]);
+        assert_eq!(
+            found,
+            ["base.rs:1: error: `top::g`: `base` is a layer below `top`"]
         );
     }
 

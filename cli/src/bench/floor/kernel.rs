@@ -13,11 +13,11 @@ use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
 use crate::bench::context::Bench;
-use crate::bench::enough::enough;
 use crate::bench::latency::{Latency, tick_ns};
+use crate::bench::os_threads;
+use crate::bench::sample_size::enough;
 use crate::bench::session::WARM_UP;
 use crate::bench::shape::Shape;
-use crate::bench::tasks;
 
 /// Polls after which the kernel assumes that the host is gone: some seconds at the rate of a GPU's
 /// reads across the bus, and of a processor's.
@@ -126,13 +126,15 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
     // A thread of its own, so that pinning does not affect others.
     let pinned = std::thread::scope(|scope| {
         let answering = scope.spawn(|| {
-            let pinned = bench.cores.is_some_and(|[_, core]| tasks::pin_this(core));
+            let pinned = bench
+                .cores
+                .is_some_and(|[_, core]| os_threads::pin_this(core));
             answer(&flags, &*running);
             pinned
         });
         let asks = bench
             .cores
-            .is_some_and(|[core, _]| tasks::pin(tasks::DEVICE, core));
+            .is_some_and(|[core, _]| os_threads::pin(os_threads::DEVICE, core));
         answering.join().map(|answers| asks && answers)
     })
     .map_err(|_| anyhow!("the thread that answers the floor panicked"));

@@ -8,7 +8,7 @@ use bench_calls::buckets;
 
 use super::Round;
 use crate::bench::latency::Latency;
-use crate::bench::tasks;
+use crate::bench::os_threads;
 
 /// A word on cache lines of its own, farther apart than prefetchers pair lines.
 #[repr(align(256))]
@@ -26,7 +26,7 @@ const BATCH: u64 = 32;
 
 pub(super) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Round> {
     let (ping, pong) = (Flag(AtomicU32::new(0)), Flag(AtomicU32::new(0)));
-    let pinned_to = |core: Option<usize>| core.is_some_and(tasks::pin_this);
+    let pinned_to = |core: Option<usize>| core.is_some_and(os_threads::pin_this);
     std::thread::scope(|scope| {
         let answering = scope.spawn(|| {
             let pinned = pinned_to(cores.map(|[_, core]| core));

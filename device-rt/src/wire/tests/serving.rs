@@ -19,7 +19,7 @@ use shared_abi::wire::native::{
 use shared_abi::wire::{WakeWord, WireKind, bounce, claims};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use crate::runtime::HostWritten;
+use crate::host_written::HostWritten;
 
 /// Blocks of the bounce area.
 const AREA: u32 = claims::GROUP;

@@ -4,13 +4,14 @@
 use std::ffi::c_char;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 
-use super::driver::{self, Driver, Failure};
+use super::driver::{self, Driver};
 use super::functions::{self, Code};
-use crate::device::DeviceError;
+use crate::device::gpu::loss::DeviceLoss;
+use crate::device::{DeviceError, DriverFailure};
 
 /// The context of one GPU; released with the last owner.
 pub(super) struct Context {
@@ -20,24 +21,7 @@ pub(super) struct Context {
     name: String,
     device: CUdevice,
     raw: CUcontext,
-    lost: OnceLock<Loss>,
-}
-
-/// The reason why the device is lost.
-struct Loss {
-    reason: String,
-    /// Whether the driver reported the context as unusable. If not, kernels may still run in it,
-    /// and releasing it might wait for them forever.
-    is_over: bool,
-}
-
-impl From<Failure> for Loss {
-    fn from(failure: Failure) -> Self {
-        Self {
-            reason: failure.to_string(),
-            is_over: failure.is_fatal(),
-        }
-    }
+    loss: DeviceLoss,
 }
 
 // SAFETY: contexts may be used by all threads; `enter` makes it a thread's own.
@@ -55,7 +39,7 @@ pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     let mut count = 0;
     // SAFETY: the function writes the number.
     let asked = unsafe { functions::cuDeviceGetCount(&raw mut count) };
-    Failure::check("cuDeviceGetCount", asked)
+    driver::check("cuDeviceGetCount", asked)
         .map_err(|failure| DeviceError::driver("cuda", failure))?;
     Ok(count.try_into().unwrap_or(0))
 }
@@ -66,7 +50,7 @@ impl Context {
         let driver = driver::driver()?;
         let name = format!("cuda:{number}");
         let check =
-            |call, code| Failure::check(call, code).map_err(|e| DeviceError::driver(&name, e));
+            |call, code| driver::check(call, code).map_err(|e| DeviceError::driver(&name, e));
         let mut device = 0;
         // SAFETY: the function writes the handle.
         let got = unsafe { functions::cuDeviceGet(&raw mut device, number.cast_signed()) };
@@ -74,10 +58,13 @@ impl Context {
         let mut raw = null_mut();
         // SAFETY: the function writes the handle.
         let retained = unsafe { functions::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
-        Failure::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
-            if failure.is_fatal() {
+        driver::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
+            if driver::is_fatal(retained) {
                 // The context of a fault, which is still in use.
-                DeviceError::lost(&name, failure)
+                DeviceError::Lost {
+                    device: name.clone(),
+                    reason: failure.into(),
+                }
             } else {
                 DeviceError::driver(&name, failure)
             }
@@ -88,7 +75,7 @@ impl Context {
             name,
             device,
             raw,
-            lost: OnceLock::new(),
+            loss: DeviceLoss::default(),
         }))
     }
 
@@ -123,17 +110,14 @@ impl Context {
     /// # Errors
     /// The device is lost.
     pub(super) fn check_lost(&self) -> Result<(), DeviceError> {
-        match self.lost.get() {
-            Some(loss) => Err(DeviceError::lost(&self.name, &loss.reason)),
-            None => Ok(()),
-        }
+        self.loss.check(&self.name)
     }
 
     /// The result of a driver function.
     pub(super) fn check(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
-        Failure::check(call, code).map_err(|failure| {
-            if failure.is_fatal() {
-                self.lose(failure)
+        driver::check(call, code).map_err(|failure| {
+            if driver::is_fatal(code) {
+                self.lose(failure, code)
             } else {
                 DeviceError::driver(&self.name, failure)
             }
@@ -143,17 +127,19 @@ impl Context {
     /// Like [`check`](Self::check), for calls that report progress. After any failure, the state of
     /// the GPU is unknown, so the device counts as lost and its resources are left alone.
     pub(super) fn check_progress(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
-        Failure::check(call, code).map_err(|failure| self.lose(failure))
+        driver::check(call, code).map_err(|failure| self.lose(failure, code))
     }
 
-    fn lose(&self, failure: Failure) -> DeviceError {
-        let loss = self.lost.get_or_init(|| failure.into());
-        DeviceError::lost(&self.name, &loss.reason)
+    /// Marks the device as lost. Unless the driver reported the context as unusable, kernels may
+    /// still run in it, and releasing it might wait for them forever.
+    fn lose(&self, failure: DriverFailure, code: Code) -> DeviceError {
+        let may_be_running = !driver::is_fatal(code);
+        self.loss.set(&self.name, failure.into(), may_be_running).0
     }
 
     /// Whether the device is lost although its kernels may still run.
     pub(super) fn may_be_running(&self) -> bool {
-        self.lost.get().is_some_and(|loss| !loss.is_over)
+        self.loss.may_be_running()
     }
 
     /// An attribute of the GPU; 0 if the driver does not support it.
@@ -175,7 +161,7 @@ impl Context {
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
         // SAFETY: the function writes a C string of at most that many bytes.
         let code = unsafe { functions::cuDeviceGetName(at, len, self.device) };
-        match Failure::check("cuDeviceGetName", code) {
+        match driver::check("cuDeviceGetName", code) {
             Ok(()) => text_until_nul(&text),
             Err(_) => "an NVIDIA GPU".to_owned(),
         }
@@ -187,7 +173,7 @@ impl Context {
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
         // SAFETY: the function writes a C string of at most that many bytes.
         let code = unsafe { functions::cuDeviceGetPCIBusId(at, len, self.device) };
-        match Failure::check("cuDeviceGetPCIBusId", code) {
+        match driver::check("cuDeviceGetPCIBusId", code) {
             Ok(()) => text_until_nul(&text),
             Err(_) => String::new(),
         }
@@ -201,7 +187,7 @@ impl Drop for Context {
         }
         // SAFETY: retained once by `retain`. Everything made in the context owns it.
         let released = unsafe { functions::cuDevicePrimaryCtxRelease_v2(self.device) };
-        if let Err(error) = Failure::check("cuDevicePrimaryCtxRelease", released) {
+        if let Err(error) = driver::check("cuDevicePrimaryCtxRelease", released) {
             tracing::warn!(device = self.name, %error, "the context was not released");
         }
     }

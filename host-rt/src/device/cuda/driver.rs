@@ -2,13 +2,12 @@
 //!
 //! [`driver`] must load the driver before anything else calls it.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::CUresult;
 
 use super::functions::{self, Code, LoadError};
-use crate::device::DeviceError;
+use crate::device::{DeviceError, DriverFailure};
 
 /// The oldest driver that has all functions that are called here, as encoded by
 /// `cuDriverGetVersion`: CUDA 11.4's.
@@ -41,7 +40,7 @@ enum StartError {
     #[error("{0}")]
     Load(&'static LoadError),
     #[error("{0}")]
-    Call(Failure),
+    Call(DriverFailure),
     #[error(
         "the NVIDIA driver is for CUDA {}, this needs one for CUDA {} or newer",
         dotted(*.0),
@@ -55,13 +54,13 @@ fn find() -> Result<Driver, StartError> {
     let mut version = 0;
     // SAFETY: the function writes the number, and may be called before all others.
     let asked = unsafe { functions::cuDriverGetVersion(&raw mut version) };
-    Failure::check("cuDriverGetVersion", asked).map_err(StartError::Call)?;
+    check("cuDriverGetVersion", asked).map_err(StartError::Call)?;
     if version < OLDEST {
         return Err(StartError::TooOld(version));
     }
     // SAFETY: takes a number that must be 0, and may be called any number of times.
     let started = unsafe { functions::cuInit(0) };
-    Failure::check("cuInit", started).map_err(StartError::Call)?;
+    check("cuInit", started).map_err(StartError::Call)?;
     Ok(Driver { version })
 }
 
@@ -70,63 +69,47 @@ pub(super) fn dotted(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-/// A failed driver function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    /// The function.
-    pub(super) call: &'static str,
-    /// Its result.
-    pub(super) code: Code,
+/// The result of `call`.
+pub(super) fn check(call: &'static str, code: Code) -> Result<(), DriverFailure> {
+    if code == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let mut message = code.to_string();
+    if code == CUresult::CUDA_ERROR_ASSERT {
+        // A panic in a kernel has this code, too; see `arch::nvptx64` of device-rt.
+        message += "; a kernel has panicked or an assertion has failed: the driver has written \
+                    where to the standard error output";
+    }
+    Err(DriverFailure {
+        call,
+        code: code.number(),
+        message,
+    })
 }
 
-impl Failure {
-    /// The result of `call`.
-    pub(super) fn check(call: &'static str, code: Code) -> Result<(), Self> {
-        if code == CUresult::CUDA_SUCCESS {
-            Ok(())
-        } else {
-            Err(Self { call, code })
-        }
-    }
-
-    /// Whether the context is unusable. NVIDIA's documentation of these codes tells users to
-    /// restart the process, and leaves open whether a new context would work.
-    pub(super) fn is_fatal(self) -> bool {
-        use CUresult::*;
-        let fatal = [
-            CUDA_ERROR_DEINITIALIZED,
-            CUDA_ERROR_DEVICE_UNAVAILABLE,
-            CUDA_ERROR_ECC_UNCORRECTABLE,
-            CUDA_ERROR_NVLINK_UNCORRECTABLE,
-            CUDA_ERROR_CONTAINED,
-            CUDA_ERROR_TENSOR_MEMORY_LEAK,
-            CUDA_ERROR_MPS_CLIENT_TERMINATED,
-            CUDA_ERROR_EXTERNAL_DEVICE,
-            CUDA_ERROR_ILLEGAL_ADDRESS,
-            CUDA_ERROR_LAUNCH_TIMEOUT,
-            CUDA_ERROR_CONTEXT_IS_DESTROYED,
-            CUDA_ERROR_ASSERT,
-            CUDA_ERROR_HARDWARE_STACK_ERROR,
-            CUDA_ERROR_ILLEGAL_INSTRUCTION,
-            CUDA_ERROR_MISALIGNED_ADDRESS,
-            CUDA_ERROR_INVALID_ADDRESS_SPACE,
-            CUDA_ERROR_INVALID_PC,
-            CUDA_ERROR_LAUNCH_FAILED,
-        ];
-        fatal.iter().any(|fatal| self.code == *fatal)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.call, self.code)?;
-        if self.code == CUresult::CUDA_ERROR_ASSERT {
-            // A panic in a kernel has this code, too; see `arch::nvptx64` of device-rt.
-            f.write_str(
-                "; a kernel has panicked or an assertion has failed: the driver has written \
-                 where to the standard error output",
-            )?;
-        }
-        Ok(())
-    }
+/// Whether the context is unusable after this result. NVIDIA's documentation of these codes tells
+/// users to restart the process, and leaves open whether a new context would work.
+pub(super) fn is_fatal(code: Code) -> bool {
+    use CUresult::*;
+    let fatal = [
+        CUDA_ERROR_DEINITIALIZED,
+        CUDA_ERROR_DEVICE_UNAVAILABLE,
+        CUDA_ERROR_ECC_UNCORRECTABLE,
+        CUDA_ERROR_NVLINK_UNCORRECTABLE,
+        CUDA_ERROR_CONTAINED,
+        CUDA_ERROR_TENSOR_MEMORY_LEAK,
+        CUDA_ERROR_MPS_CLIENT_TERMINATED,
+        CUDA_ERROR_EXTERNAL_DEVICE,
+        CUDA_ERROR_ILLEGAL_ADDRESS,
+        CUDA_ERROR_LAUNCH_TIMEOUT,
+        CUDA_ERROR_CONTEXT_IS_DESTROYED,
+        CUDA_ERROR_ASSERT,
+        CUDA_ERROR_HARDWARE_STACK_ERROR,
+        CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        CUDA_ERROR_MISALIGNED_ADDRESS,
+        CUDA_ERROR_INVALID_ADDRESS_SPACE,
+        CUDA_ERROR_INVALID_PC,
+        CUDA_ERROR_LAUNCH_FAILED,
+    ];
+    fatal.iter().any(|fatal| code == *fatal)
 }

@@ -28,6 +28,10 @@ impl PartialEq<CUresult> for Code {
 }
 
 impl Code {
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+
     /// The driver's name or description of it, by `cuGetErrorName` or `cuGetErrorString`; `None`
     /// for an unknown code.
     fn text(self, function: &CStr) -> Option<&'static str> {

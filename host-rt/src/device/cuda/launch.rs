@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{
@@ -10,19 +10,24 @@ use cudarc::driver::sys::{
 };
 
 use super::CudaDevice;
-use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
-use super::module::CudaModule;
-use crate::device::{
-    DeviceError, Fault, Global, Grid, KernelLimits, LaunchContext, Module, Params, Running,
-};
+use super::module::{CudaModule, attribute};
+use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
+use crate::device::{DeviceError, Fault, Global, Grid, LaunchContext, Module, Params, Running};
 
 /// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
 const SPIN_TIME: Duration = Duration::from_micros(30);
 
 /// The longest sleep between two polls of a wait with a deadline.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// A started kernel.
+pub(super) struct CudaLaunch {
+    pub(super) running: Arc<dyn Running>,
+    /// The event of its end, if its image has reverse offload.
+    pub(super) end_of_caller: Option<Arc<CudaEvent>>,
+}
 
 /// Starts a kernel in `stream`.
 ///
@@ -36,7 +41,7 @@ pub(super) unsafe fn start(
     grid: Grid,
     params: &Params,
     launch: LaunchContext,
-) -> Result<Arc<CudaLaunch>, DeviceError> {
+) -> Result<CudaLaunch, DeviceError> {
     assert!(
         module.downcast_ref::<CudaModule>().is_some(),
         "a module of another device"
@@ -77,20 +82,18 @@ pub(super) unsafe fn start(
     // If the event cannot be recorded, the device is lost but the kernel runs: a failed launch.
     let recorded = event.record(stream);
     let calls_host = launch.calls_host;
-    let launch = Arc::new(CudaLaunch {
+    let end = CudaEnd {
         device: Arc::clone(device),
-        event,
-        _module: Arc::clone(module),
-        context: launch,
-        outcome: OnceLock::new(),
-    });
-    if let Err(error) = recorded {
-        let _ = launch.ended(Err(Fault::from(&error)));
-    } else if calls_host {
-        let running = Arc::clone(&launch) as Arc<dyn Running>;
-        device.reaper.watch(context.name(), running);
-    }
-    Ok(launch)
+        event: Arc::clone(&event),
+    };
+    let running = match recorded {
+        Ok(()) => GpuLaunch::started(end, module, launch, &device.reaper, context.name()),
+        Err(error) => GpuLaunch::failed(end, module, launch, Fault::from(&error)),
+    };
+    Ok(CudaLaunch {
+        running,
+        end_of_caller: calls_host.then_some(event),
+    })
 }
 
 /// Rejects the same grids as [`start`].
@@ -142,111 +145,37 @@ fn check_grid(
     Ok(())
 }
 
-/// An attribute of a kernel.
-fn attribute(
-    context: &Context,
-    function: CUfunction,
-    attribute: CUfunction_attribute,
-) -> Result<u32, DeviceError> {
-    let mut value = 0;
-    // SAFETY: the function writes a number; the handle is alive.
-    let code = unsafe { functions::cuFuncGetAttribute(&raw mut value, attribute, function) };
-    context.check("cuFuncGetAttribute", code)?;
-    Ok(u32::try_from(value).unwrap_or(0))
-}
-
-/// Occupancy limits of a kernel.
-pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, DeviceError> {
-    use CUdevice_attribute::{
-        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,
-        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as PROCESSORS,
-    };
-    use CUfunction_attribute::{
-        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS as USED,
-        CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as SHARED,
-    };
-    let _entered = context.enter()?;
-    let function = kernel.address.0 as CUfunction;
-    let used = attribute(context, function, USED)?.max(1);
-    Ok(KernelLimits {
-        block: attribute(context, function, BLOCK)?,
-        processor: context.attribute(REGISTERS) / used,
-        processors: context.attribute(PROCESSORS),
-        shared_bytes: attribute(context, function, SHARED)?,
-    })
-}
-
-/// A running kernel.
-pub(super) struct CudaLaunch {
+/// The end of a kernel.
+pub(super) struct CudaEnd {
     device: Arc<CudaDevice>,
-    /// Its end.
     event: Arc<CudaEvent>,
-    _module: Arc<dyn Module>,
-    context: LaunchContext,
-    /// Set by the thread that notices the end first; others wait for it.
-    outcome: OnceLock<Result<(), Fault>>,
 }
 
-impl CudaLaunch {
-    /// The event of its end, if its image has reverse offload.
-    pub(super) fn end_of_caller(&self) -> Option<Arc<CudaEvent>> {
-        self.context.calls_host.then(|| Arc::clone(&self.event))
-    }
-
-    fn ended(&self, how: Result<(), Fault>) -> Result<(), Fault> {
-        let outcome = self.outcome.get_or_init(|| {
-            // If the kernel may still run, calls continue to be served, since someone may wait for
-            // it in the driver.
-            if !self.device.context.may_be_running() {
-                (self.context.ended)();
-            }
-            how
-        });
-        outcome.clone()
-    }
-
-    fn poll(&self) -> Option<Result<(), Fault>> {
-        match self.outcome.get() {
-            Some(outcome) => Some(outcome.clone()),
-            None => self.event.query().map(|how| self.ended(how)),
-        }
-    }
-}
-
-impl Running for CudaLaunch {
-    fn is_done(&self) -> bool {
-        self.poll().is_some()
-    }
-
+impl KernelEnd for CudaEnd {
     fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
         let start = Instant::now();
         loop {
-            if let Some(outcome) = self.poll() {
-                return Some(outcome);
+            if let Some(how) = self.event.query() {
+                return Some(how);
             }
-            let waited = start.elapsed();
+            let now = Instant::now();
+            let left = until.map(|until| until.saturating_duration_since(now));
+            if left.is_some_and(|left| left.is_zero()) {
+                return None;
+            }
+            let waited = now - start;
             if waited < SPIN_TIME {
                 std::hint::spin_loop();
                 continue;
             }
-            let Some(until) = until else {
-                return Some(self.ended(self.event.sleep()));
+            let Some(left) = left else {
+                return Some(self.event.sleep());
             };
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return None;
-            }
             std::thread::sleep((waited / 8).min(LONGEST_SLEEP).min(left));
         }
     }
-}
 
-impl Drop for CudaLaunch {
-    fn drop(&mut self) {
-        // A kernel that nothing waited for and that cannot call the host.
-        if self.outcome.get().is_none() {
-            let how = self.event.sleep();
-            let _ = self.ended(how);
-        }
+    fn may_be_running(&self) -> bool {
+        self.device.context.may_be_running()
     }
 }

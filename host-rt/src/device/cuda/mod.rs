@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `driver` | loading the driver, and its errors |
 //! | `context` | a GPU's context, and making it current |
-//! | `memory` | device memory, mapped memory |
+//! | `memory`, `mapped` | device memory, mapped memory |
 //! | `stream`, `queue`, `event` | copies and their order |
 //! | `deferred`, `promise` | copies that must wait before the driver gets them |
 //! | `module`, `jit` | loading and linking images |
@@ -21,6 +21,7 @@ mod event;
 mod functions;
 mod jit;
 mod launch;
+mod mapped;
 mod memory;
 mod module;
 mod promise;
@@ -86,7 +87,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
         this: Weak::clone(this),
         arch,
         reaper: CompletionReaper::default(),
-        streams: Pool::new(stream::MOST),
+        streams: Pool::new(stream::MAX_STREAMS),
         events: Events::new(&context),
         memory,
         globals: Arc::default(),
@@ -130,7 +131,7 @@ impl CudaDevice {
 
 impl CudaDevice {
     fn queue_in(&self, stream: Stream) -> Box<dyn Queue> {
-        let queue = CudaQueue::of(self.this(), stream);
+        let queue = CudaQueue::new(self.this(), stream);
         Box::new(DeferringQueue::new(self.this(), queue))
     }
 
@@ -220,7 +221,7 @@ impl Device for CudaDevice {
     }
 
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
-        memory::mapped(&self.context, bytes)
+        mapped::alloc(&self.context, bytes)
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {

@@ -5,13 +5,15 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
-use cudarc::driver::sys::{CUfunction, CUjitInputType, CUlinkState, CUmodule, CUresult};
+use cudarc::driver::sys::{
+    CUdevice_attribute, CUfunction, CUfunction_attribute, CUjitInputType, CUlinkState, CUmodule,
+    CUresult,
+};
 use targets::DeviceArch;
 
 use super::context::Context;
 use super::functions::{self, Code};
 use super::jit::JitLog;
-use super::launch;
 use super::lock;
 use crate::base::ranges::{AddrRange, Found, RangeMap};
 use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
@@ -138,7 +140,7 @@ impl Module for CudaModule {
     }
 
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
-        launch::limits(&self.context, kernel)
+        limits(&self.context, kernel)
     }
 }
 
@@ -157,6 +159,40 @@ impl Drop for CudaModule {
             Err(error) => tracing::warn!(%error, "an image was not unloaded"),
         }
     }
+}
+
+/// An attribute of a kernel.
+pub(super) fn attribute(
+    context: &Context,
+    function: CUfunction,
+    attribute: CUfunction_attribute,
+) -> Result<u32, DeviceError> {
+    let mut value = 0;
+    // SAFETY: the function writes a number; the handle is alive.
+    let code = unsafe { functions::cuFuncGetAttribute(&raw mut value, attribute, function) };
+    context.check("cuFuncGetAttribute", code)?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}
+
+/// Occupancy limits of a kernel.
+fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, DeviceError> {
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as PROCESSORS,
+    };
+    use CUfunction_attribute::{
+        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS as USED,
+        CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as SHARED,
+    };
+    let _entered = context.enter()?;
+    let function = kernel.address.0 as CUfunction;
+    let used = attribute(context, function, USED)?.max(1);
+    Ok(KernelLimits {
+        block: attribute(context, function, BLOCK)?,
+        processor: context.attribute(REGISTERS) / used,
+        processors: context.attribute(PROCESSORS),
+        shared_bytes: attribute(context, function, SHARED)?,
+    })
 }
 
 /// The variables of images that were looked up by name. The host may copy to and from these without

@@ -3,7 +3,7 @@
 use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUresult, CUstream};
+use cudarc::driver::sys::CUresult;
 
 use super::CudaDevice;
 use super::event::{CudaEvent, Known};
@@ -13,35 +13,28 @@ use super::stream::Stream;
 use crate::device::bounds::{BEYOND, check_word, unreachable};
 use crate::device::gpu::readback::Arrival;
 use crate::device::{
-    DeviceAddr, DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, MappedMemory, Module,
-    Params, Queue, Running,
+    DeviceAddr, DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, Module, Params,
+    Queue, Running,
 };
 
 /// A queue.
 pub(super) struct CudaQueue {
     /// Taken by the drop.
     stream: Option<Stream>,
-    /// The owner of the stream after the queue; none for the device's own.
-    device: Option<Arc<CudaDevice>>,
+    /// The owner of the stream after the queue.
+    device: Arc<CudaDevice>,
     /// The reason why an event that the host waited for failed.
     failed: Option<Fault>,
 }
 
 impl CudaQueue {
-    /// The device's own queue.
-    pub(super) fn new(stream: Stream) -> Self {
+    /// A queue of `device`, in `stream`.
+    pub(super) fn new(device: Arc<CudaDevice>, stream: Stream) -> Self {
         Self {
             stream: Some(stream),
-            device: None,
+            device,
             failed: None,
         }
-    }
-
-    /// A queue of `device`, in `stream`.
-    pub(super) fn of(device: Arc<CudaDevice>, stream: Stream) -> Self {
-        let mut queue = Self::new(stream);
-        queue.device = Some(device);
-        queue
     }
 
     fn parts(&self) -> &Stream {
@@ -83,10 +76,6 @@ impl CudaQueue {
         event.downcast_ref::<CudaEvent>().is_some() || event.downcast_ref::<Known>().is_some()
     }
 
-    pub(super) fn stream(&self) -> CUstream {
-        self.parts().raw
-    }
-
     /// Rejects operations after a failure.
     fn check_failed(&self) -> Result<(), DeviceError> {
         match self.failed.clone() {
@@ -108,41 +97,14 @@ impl CudaQueue {
         }
         self.parts().context.check(call, code)
     }
-
-    /// The staging memory, which is zero as long as nothing is copied.
-    pub(super) fn staging(&self) -> &Arc<MappedMemory> {
-        self.parts().staging()
-    }
-
-    /// Zeroes new memory, as another copy does with `zeros`, which stays zero and outlives the
-    /// stream's work. A memset is a kernel: if kernels that wait for the host fill the device, it
-    /// would wait for them.
-    pub(super) fn zero(
-        &mut self,
-        zeros: &MappedMemory,
-        address: DeviceAddr,
-        size: usize,
-    ) -> Result<(), DeviceError> {
-        let from = zeros.host.as_ptr().cast_const();
-        for at in (0..size).step_by(zeros.bytes) {
-            let (to, len) = (address + at as u64, zeros.bytes.min(size - at));
-            let stream = self.parts().raw;
-            // SAFETY: the memory was just allocated; the zeros are long enough.
-            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, stream) };
-            self.parts().context.check("cuMemcpyHtoDAsync", code)?;
-        }
-        Ok(())
-    }
 }
 
 impl Queue for CudaQueue {
     fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         self.check_failed()?;
-        let Some(device) = self.device.clone() else {
-            unreachable!("the device's own queue allocates by `Memory::alloc`")
-        };
-        let allocated = device.memory.alloc_in(self, bytes, fill)?;
-        allocated.ok_or_else(|| device.memory.too_small_for(bytes))
+        let memory = &self.device.memory;
+        let allocated = memory.alloc_in(self.parts(), bytes, fill)?;
+        allocated.ok_or_else(|| memory.too_small_for(bytes))
     }
 
     unsafe fn copy_to_device(
@@ -238,25 +200,20 @@ impl Queue for CudaQueue {
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         self.check_failed()?;
-        let Some(device) = &self.device else {
-            unreachable!("the device's own queue launches nothing")
-        };
+        let (device, stream) = (&self.device, self.parts().raw);
         // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
         let launch =
-            unsafe { launch::start(device, self.stream(), module, kernel, grid, params, context)? };
-        if let Some(end) = launch.end_of_caller() {
+            unsafe { launch::start(device, stream, module, kernel, grid, params, context)? };
+        if let Some(end) = launch.end_of_caller {
             // The kernel ends after all kernels that precede it.
             self.parts_mut().callers = vec![end];
         }
-        Ok(launch)
+        Ok(launch.running)
     }
 
     fn record_event(&mut self) -> Arc<dyn Event> {
         let failed = self.failed.clone();
-        let Some(events) = self.device.as_ref().map(|device| &device.events) else {
-            unreachable!("nobody waits for the device's own queue")
-        };
-        let (events, stream) = (Arc::clone(events), self.parts_mut());
+        let (events, stream) = (Arc::clone(&self.device.events), self.parts_mut());
         let readbacks = stream.readbacks();
         let recorded = stream.context.enter().and_then(|_entered| {
             let mut event = events.take()?;
@@ -331,9 +288,9 @@ impl Queue for CudaQueue {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        if let (Some(mut stream), Some(device)) = (self.stream.take(), &self.device) {
+        if let Some(mut stream) = self.stream.take() {
             stream.drop_pending();
-            device.streams.put(stream);
+            self.device.streams.put(stream);
         }
     }
 }

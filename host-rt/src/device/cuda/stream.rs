@@ -8,10 +8,10 @@ use cudarc::driver::sys::{CUresult, CUstream, CUstream_flags};
 use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
-use super::memory;
+use super::mapped;
 use crate::device::gpu::pool::Pooled;
 use crate::device::gpu::readback;
-use crate::device::{DeviceError, MappedMemory};
+use crate::device::{DeviceAddr, DeviceError, MappedMemory};
 
 /// Pinned memory of a queue. Copies that exceed the rest of it before
 /// [`Queue::synchronize`](crate::device::Queue::synchronize) go through the driver's own.
@@ -22,7 +22,7 @@ const STAGING_ALIGN: usize = 16;
 
 /// Streams of a device, beyond those that queues hold at a time. GPUs run this many kernels at a
 /// time. Source: the CUDA C++ programming guide, "Maximum number of resident grids per device".
-pub(super) const MOST: usize = 128;
+pub(super) const MAX_STREAMS: usize = 128;
 
 /// A copy in the staging memory.
 type PendingCopy = readback::PendingCopy<Arc<MappedMemory>>;
@@ -51,7 +51,7 @@ unsafe impl Send for Stream {}
 
 impl Stream {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
-        let staging = Arc::new(memory::mapped(context, STAGING)?);
+        let staging = Arc::new(mapped::alloc(context, STAGING)?);
         let _entered = context.enter()?;
         let mut raw = null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
@@ -69,9 +69,28 @@ impl Stream {
         })
     }
 
-    /// The staging memory.
+    /// The staging memory, which is zero as long as nothing is copied.
     pub(super) fn staging(&self) -> &Arc<MappedMemory> {
         &self.staging
+    }
+
+    /// Zeroes new memory, as another copy does with `zeros`, which stays zero and outlives the
+    /// stream's work. A memset is a kernel: if kernels that wait for the host fill the device, it
+    /// would wait for them.
+    pub(super) fn zero(
+        &self,
+        zeros: &MappedMemory,
+        address: DeviceAddr,
+        size: usize,
+    ) -> Result<(), DeviceError> {
+        let from = zeros.host.as_ptr().cast_const();
+        for at in (0..size).step_by(zeros.bytes) {
+            let (to, len) = (address + at as u64, zeros.bytes.min(size - at));
+            // SAFETY: the memory was just allocated; the zeros are long enough.
+            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, self.raw) };
+            self.context.check("cuMemcpyHtoDAsync", code)?;
+        }
+        Ok(())
     }
 
     /// Whether the staging memory has no room for `len` more bytes, which are few.

@@ -12,7 +12,8 @@ use hsa_runtime_sys::{
     hsa_isa_info_t, hsa_isa_t, hsa_status_t,
 };
 
-use super::runtime::{Failure, Runtime};
+use super::runtime::{Runtime, check};
+use crate::device::DriverFailure;
 
 /// The agents of a machine.
 #[derive(Default)]
@@ -25,11 +26,11 @@ pub(super) struct Agents {
 
 impl Agents {
     /// The agents of this machine.
-    pub(super) fn all(rocr: &Runtime) -> Result<Self, Failure> {
+    pub(super) fn all(rocr: &Runtime) -> Result<Self, DriverFailure> {
         let mut all: Vec<hsa_agent_t> = Vec::new();
         // SAFETY: the function calls `collect` with the vector while it runs.
         let asked = unsafe { rocr.hsa_iterate_agents(Some(collect), (&raw mut all).cast()) };
-        Failure::check(rocr, "hsa_iterate_agents", asked)?;
+        check(rocr, "hsa_iterate_agents", asked)?;
         let mut agents = Self::default();
         for agent in all {
             // SAFETY: the kind of device is a number of this size.
@@ -60,10 +61,10 @@ pub(super) unsafe fn info<T>(
     agent: hsa_agent_t,
     what: hsa_agent_info_t,
     mut value: T,
-) -> Result<T, Failure> {
+) -> Result<T, DriverFailure> {
     // SAFETY: the function writes a value of that type.
     let asked = unsafe { rocr.hsa_agent_get_info(agent, what, (&raw mut value).cast()) };
-    Failure::check(rocr, "hsa_agent_get_info", asked)?;
+    check(rocr, "hsa_agent_get_info", asked)?;
     Ok(value)
 }
 
@@ -90,7 +91,7 @@ impl Number {
     pub(super) const BUS: Self = Self(HSA_AMD_AGENT_INFO_BDFID);
 
     /// The property's value for an agent.
-    pub(super) fn of(self, rocr: &Runtime, agent: hsa_agent_t) -> Result<u32, Failure> {
+    pub(super) fn of(self, rocr: &Runtime, agent: hsa_agent_t) -> Result<u32, DriverFailure> {
         // SAFETY: the value of each of them is a number of 32 bits.
         unsafe { info(rocr, agent, self.0, 0u32) }
     }
@@ -98,19 +99,19 @@ impl Number {
 
 /// The instruction set of an agent, such as `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`. If there
 /// are several, the first is the most specific one.
-pub(super) fn isa(rocr: &Runtime, agent: hsa_agent_t) -> Result<Option<String>, Failure> {
+pub(super) fn isa(rocr: &Runtime, agent: hsa_agent_t) -> Result<Option<String>, DriverFailure> {
     let mut isas: Vec<hsa_isa_t> = Vec::new();
     // SAFETY: the function calls `collect` with the vector while it runs.
     let asked =
         unsafe { rocr.hsa_agent_iterate_isas(agent, Some(collect), (&raw mut isas).cast()) };
-    Failure::check(rocr, "hsa_agent_iterate_isas", asked)?;
+    check(rocr, "hsa_agent_iterate_isas", asked)?;
     let Some(&isa) = isas.first() else {
         return Ok(None);
     };
     let ask = |what: hsa_isa_info_t, to: *mut c_void| {
         // SAFETY: the caller's memory has room for the value.
         let asked = unsafe { rocr.hsa_isa_get_info_alt(isa, what, to) };
-        Failure::check(rocr, "hsa_isa_get_info_alt", asked)
+        check(rocr, "hsa_isa_get_info_alt", asked)
     };
     let mut len = 0u32;
     ask(HSA_ISA_INFO_NAME_LENGTH, (&raw mut len).cast())?;

@@ -37,7 +37,7 @@ pub(super) struct Aql {
     /// The number of the next packet; only this type writes packets.
     next: u64,
     /// Kernels that may not have ended, in order, with the numbers of their packets.
-    under_way: VecDeque<(u64, Arc<Signal>)>,
+    pending: VecDeque<(u64, Arc<Signal>)>,
 }
 
 // SAFETY: queues may be used by any thread; `&mut` restricts this one to one at a time.
@@ -71,7 +71,7 @@ impl Aql {
             context: Arc::clone(context),
             raw,
             next: 0,
-            under_way: VecDeque::new(),
+            pending: VecDeque::new(),
         })
     }
 
@@ -109,14 +109,14 @@ impl Aql {
                 header | u32::from(dimensions) << 16,
             )?;
         }
-        self.under_way.push_back((number, Arc::clone(signal)));
+        self.pending.push_back((number, Arc::clone(signal)));
         Ok(())
     }
 
     /// Forgets kernels that have ended.
     pub(super) fn prune(&mut self) {
         // They end in order: each waits for the one before it.
-        while (self.under_way)
+        while (self.pending)
             .pop_front_if(|(_, signal)| signal.is_over())
             .is_some()
         {}
@@ -130,7 +130,7 @@ impl Aql {
         self.prune();
         // SAFETY: the queue is alive. Acquire: the device has read the old packet.
         let read = unsafe { (self.context.rocr).hsa_queue_load_read_index_scacquire(self.raw) };
-        let first = self.under_way.front().map_or(read, |&(number, _)| number);
+        let first = self.pending.front().map_or(read, |&(number, _)| number);
         self.next - first.min(read) < size
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use hsa_runtime_sys::{
     HSA_AMD_AGENT_INFO_PRODUCT_NAME, HSA_STATUS_ERROR_INVALID_ALLOCATION,
@@ -11,12 +11,12 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents, Number};
-use super::faults;
 use super::notifier::Notifier;
 use super::pools::{NoPools, Pools};
-use super::runtime::{Failure, Runtime, runtime};
+use super::runtime::{self, Runtime};
 use crate::base::lock::{lock, take};
-use crate::device::DeviceError;
+use crate::device::gpu::loss::DeviceLoss;
+use crate::device::{DeviceError, DriverFailure, LossReason};
 use crate::image::Image;
 
 /// A GPU that is in use.
@@ -29,8 +29,7 @@ pub(super) struct Context {
     /// The processor on the other side of copies.
     pub(super) host: hsa_agent_t,
     pub(super) pools: Pools,
-    /// The reason why the device is lost.
-    lost: OnceLock<String>,
+    loss: DeviceLoss,
     /// Wakes threads that wait for a signal.
     pub(super) notifier: Notifier,
     /// Resources given up while kernels in an unknown state may still use them.
@@ -75,27 +74,16 @@ impl DeferredFree {
 /// The contexts in use: one per GPU, unless one has just been given up.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// Number of GPUs.
-///
-/// # Errors
-/// There is no ROCr, or it is unusable.
-pub(in crate::device) fn count() -> Result<u32, DeviceError> {
-    let rocr = runtime(faults::on_system_event)?;
-    let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver("hsa", &failure))?;
-    Ok(agents.gpus.len() as u32)
-}
-
 impl Context {
     /// GPU `number`, which exists.
-    pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
-        faults::check_unreported(&name_of(number))?;
+    pub(super) fn of(rocr: &'static Runtime, number: u32) -> Result<Arc<Self>, DeviceError> {
         let of_gpu = |context: &Arc<Self>| context.number == number;
         if let Some(context) = Self::all().into_iter().find(of_gpu) {
             context.check_lost()?;
             return Ok(context);
         }
         // Without the lock: ROCr may call `faults` meanwhile, which takes it.
-        let new = Arc::new(Self::new(number)?);
+        let new = Arc::new(Self::new(rocr, number)?);
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|context| context.strong_count() > 0);
         // Dropped after the lock, since the last owner of a context calls ROCr.
@@ -108,15 +96,12 @@ impl Context {
         }
         drop(contexts);
         context.check_lost()?;
-        // Events that ROCr reported before the context was on the list did not reach it.
-        faults::check_unreported(&context.name)?;
         Ok(context)
     }
 
-    fn new(number: u32) -> Result<Self, DeviceError> {
-        let rocr = runtime(faults::on_system_event)?;
+    fn new(rocr: &'static Runtime, number: u32) -> Result<Self, DeviceError> {
         let name = name_of(number);
-        let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver(&name, &failure))?;
+        let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver(&name, failure))?;
         let unsuitable = |reason: String| DeviceError::NotSuitable {
             device: name.clone(),
             reason,
@@ -128,7 +113,7 @@ impl Context {
             return Err(unsuitable("ROCr knows no processor".to_owned()));
         };
         let pools = Pools::of(rocr, &agents, agent).map_err(|why| match why {
-            NoPools::Failure(failure) => DeviceError::driver(&name, &failure),
+            NoPools::Failure(failure) => DeviceError::driver(&name, failure),
             NoPools::Missing(what) => unsuitable(format!("it has no {what}")),
         })?;
         Ok(Self {
@@ -138,7 +123,7 @@ impl Context {
             agent,
             host,
             pools,
-            lost: OnceLock::new(),
+            loss: DeviceLoss::default(),
             notifier: Notifier::default(),
             deferred: Mutex::default(),
         })
@@ -161,30 +146,30 @@ impl Context {
         call: &'static str,
         status: hsa_status_t,
     ) -> Result<(), DeviceError> {
-        Failure::check(self.rocr, call, status)
-            .map_err(|failure| DeviceError::driver(&self.name, &failure))
+        runtime::check(self.rocr, call, status)
+            .map_err(|failure| DeviceError::driver(&self.name, failure))
     }
 
     /// A ROCr failure as an error of the device.
-    pub(super) fn failed(&self, failure: &Failure) -> DeviceError {
+    pub(super) fn failed(&self, failure: DriverFailure) -> DeviceError {
         DeviceError::driver(&self.name, failure)
     }
 
     /// Marks the device as lost; the first reason is kept.
-    pub(super) fn lose(&self, reason: String) -> DeviceError {
-        let is_first = self.lost.set(reason.clone()).is_ok();
+    pub(super) fn lose(&self, reason: impl Into<LossReason>) -> DeviceError {
+        let reason = reason.into();
+        let (error, is_first) = self.loss.set(&self.name, reason.clone(), false);
         self.notifier.notify();
-        let reason = self.lost.get().unwrap_or(&reason);
         // Last, since the log subscriber may panic.
         if is_first {
-            tracing::error!(device = self.name, reason, "the device is lost");
+            tracing::error!(device = self.name, %reason, "the device is lost");
         }
-        DeviceError::lost(&self.name, reason)
+        error
     }
 
     /// Whether the device is lost.
     pub(super) fn is_lost(&self) -> bool {
-        self.lost.get().is_some()
+        self.loss.is_set()
     }
 
     /// Checks that the device is not lost.
@@ -192,8 +177,7 @@ impl Context {
     /// # Errors
     /// The device is lost.
     pub(super) fn check_lost(&self) -> Result<(), DeviceError> {
-        let lost = |reason| Err(DeviceError::lost(&self.name, reason));
-        self.lost.get().map_or(Ok(()), lost)
+        self.loss.check(&self.name)
     }
 
     /// A number that ROCr knows of the GPU; 0 if this ROCr does not.
@@ -312,6 +296,7 @@ impl Drop for Context {
     }
 }
 
-fn name_of(number: u32) -> String {
+/// The name of GPU `number`.
+pub(super) fn name_of(number: u32) -> String {
     format!("hsa:{number}")
 }

@@ -16,7 +16,7 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
 use super::context::Context;
 use super::signal::{PENDING, Signal};
 use crate::device::DeviceError;
-use crate::device::gpu::panics::catch_panic;
+use crate::device::gpu::catch_panic::catch_panic;
 
 /// A copy that ROCr has not got yet.
 pub(super) struct Copy {
@@ -41,22 +41,30 @@ impl Copy {
     /// # Errors
     /// It will never be done.
     pub(super) unsafe fn start(self: Box<Self>) -> Result<(), DeviceError> {
-        let (context, signal) = (Arc::clone(&self.context), Arc::clone(&self.signal));
-        let started = context.check_lost().and_then(|()| {
-            let mut after = self.after.iter();
-            let first = after.find(|signal| !signal.is_over() && !signal.is_with_engine());
-            match first.cloned() {
-                // SAFETY: the caller's promise.
-                Some(first) => unsafe { self.start_after(&first) },
-                // SAFETY: the caller's promise.
-                None => unsafe { self.submit() },
-            }
-        });
+        let signal = Arc::clone(&self.signal);
+        // SAFETY: the caller's promise.
+        let started = unsafe { self.try_start() };
         if started.is_err() {
             // Nothing else will change it.
             signal.abandon();
         }
         started
+    }
+
+    /// Like [`start`](Self::start), but leaves the signal alone.
+    ///
+    /// # Safety
+    /// As for [`start`](Self::start).
+    unsafe fn try_start(self: Box<Self>) -> Result<(), DeviceError> {
+        self.context.check_lost()?;
+        let mut after = self.after.iter();
+        let first = after.find(|signal| !signal.is_over() && !signal.is_with_engine());
+        match first.cloned() {
+            // SAFETY: the caller's promise.
+            Some(first) => unsafe { self.start_after(&first) },
+            // SAFETY: the caller's promise.
+            None => unsafe { self.submit() },
+        }
     }
 
     /// Starts once `first` is over.
@@ -124,11 +132,18 @@ unsafe extern "C" fn ready(_value: i64, copy: *mut c_void) -> bool {
     // SAFETY: the pointer that `start_after` passed; this is called once.
     let copy = unsafe { Box::from_raw(copy.cast::<Copy>()) };
     catch_panic(move || {
-        let context = Arc::clone(&copy.context);
+        let (context, signal) = (Arc::clone(&copy.context), Arc::clone(&copy.signal));
         // SAFETY: the caller of `start` promised that the ranges are valid until the copy is done.
-        if let Err(error) = unsafe { copy.start() } {
-            // No caller could receive the error.
-            context.lose(error.to_string());
+        if let Err(error) = unsafe { copy.try_start() } {
+            // No caller could receive the error. The loss is first: threads that wait for the
+            // signal find it when they find the signal abandoned.
+            catch_panic(|| {
+                match error {
+                    DeviceError::Driver { failure, .. } => context.lose(failure),
+                    error => context.lose(error.to_string()),
+                };
+            });
+            signal.abandon();
         }
     });
     false

@@ -1,6 +1,6 @@
 //! Running kernels.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use hsa_runtime_sys::hsa_kernel_dispatch_packet_t;
@@ -10,6 +10,7 @@ use super::arguments::{self, Shape};
 use super::module::{HsaModule, Loaded};
 use super::signal::Signal;
 use super::stream::Stream;
+use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
 use crate::device::{DeviceError, Fault, Global, Grid, LaunchContext, Module, Params, Running};
 
 /// Starts a kernel in `stream`.
@@ -24,7 +25,7 @@ pub(super) unsafe fn start(
     grid: Grid,
     params: &Params,
     launch: LaunchContext,
-) -> Result<Arc<HsaLaunch>, DeviceError> {
+) -> Result<Arc<dyn Running>, DeviceError> {
     let Some(code) = module.downcast_ref::<HsaModule>() else {
         unreachable!("a module of another device")
     };
@@ -66,19 +67,12 @@ pub(super) unsafe fn start(
     // the module until the kernel has ended, and the stream keeps the arguments. The caller
     // promises the rest.
     let signal = unsafe { stream.dispatch(packet, shape.dimensions, arguments)? };
-    let calls_host = launch.calls_host;
-    let launch = Arc::new(HsaLaunch {
+    let end = HsaEnd {
         _device: Arc::clone(device),
         signal,
-        _module: Arc::clone(module),
-        context: launch,
-        outcome: OnceLock::new(),
-    });
-    if calls_host {
-        let running = Arc::clone(&launch) as Arc<dyn Running>;
-        device.reaper.watch(device.context.name(), running);
-    }
-    Ok(launch)
+    };
+    let (reaper, name) = (&device.reaper, device.context.name());
+    Ok(GpuLaunch::started(end, module, launch, reaper, name))
 }
 
 fn packet(
@@ -125,43 +119,21 @@ fn shared_bytes(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32,
     })
 }
 
-/// A running kernel.
-pub(super) struct HsaLaunch {
+/// The end of a kernel.
+pub(super) struct HsaEnd {
     /// Its streams hold resources that the kernel uses.
     _device: Arc<HsaDevice>,
     signal: Arc<Signal>,
-    _module: Arc<dyn Module>,
-    context: LaunchContext,
-    /// Set by the thread that notices the end first; others wait for it.
-    outcome: OnceLock<Result<(), Fault>>,
 }
 
-impl HsaLaunch {
-    fn ended(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
-        let outcome = self.outcome.get_or_init(|| {
-            (self.context.ended)();
-            how.map_err(|error| Fault::from(&error))
-        });
-        outcome.clone()
-    }
-}
-
-impl Running for HsaLaunch {
-    fn is_done(&self) -> bool {
-        self.wait(Some(Instant::now())).is_some()
-    }
-
+impl KernelEnd for HsaEnd {
     fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
-        match self.outcome.get() {
-            Some(outcome) => Some(outcome.clone()),
-            None => self.signal.wait(until).map(|how| self.ended(how)),
-        }
+        let how = self.signal.wait(until)?;
+        Some(how.map_err(|error| Fault::from(&error)))
     }
-}
 
-impl Drop for HsaLaunch {
-    fn drop(&mut self) {
-        // A kernel that nothing waited for and that cannot call the host.
-        let _ = Running::wait(self, None);
+    /// The loss of the device stops its kernels: their signals are over, or given up.
+    fn may_be_running(&self) -> bool {
+        false
     }
 }

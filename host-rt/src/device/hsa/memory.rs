@@ -55,6 +55,7 @@ impl Memory {
                     bytes,
                     free: total.saturating_sub(used),
                     total,
+                    setting: None,
                 }
             })
         })?;

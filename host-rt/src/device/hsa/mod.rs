@@ -42,13 +42,13 @@ use std::sync::{Arc, Weak};
 
 use targets::DeviceArch;
 
-use self::agents::Number;
+use self::agents::{Agents, Number};
 use self::blocks::Blocks;
-use self::context::Context;
-pub(super) use self::context::count;
+use self::context::{Context, name_of};
 use self::memory::Memory;
 use self::module::HsaModule;
 use self::queue::HsaQueue;
+use self::runtime::runtime;
 use self::streams::Streams;
 use super::gpu::open::retry_if_lost;
 use super::gpu::reaper::CompletionReaper;
@@ -56,6 +56,16 @@ use super::{
     Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
 };
 use crate::image::{Image, ImageError};
+
+/// Number of GPUs.
+///
+/// # Errors
+/// There is no ROCr, or it is unusable.
+pub(super) fn count() -> Result<u32, DeviceError> {
+    let rocr = runtime(faults::on_system_event)?;
+    let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver("hsa", failure))?;
+    Ok(agents.gpus.len() as u32)
+}
 
 /// Opens GPU `number`, which exists.
 pub(super) fn open(
@@ -66,7 +76,11 @@ pub(super) fn open(
 }
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
-    let context = Context::of(number)?;
+    let rocr = runtime(faults::on_system_event)?;
+    faults::check_unreported(&name_of(number))?;
+    let context = Context::of(rocr, number)?;
+    // Events that ROCr reported before the context was on the list did not reach it.
+    faults::check_unreported(context.name())?;
     let arch = arch(&context)?;
     Ok(Arc::new_cyclic(|this| HsaDevice {
         this: Weak::clone(this),
@@ -81,7 +95,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
 
 fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
     let isa = agents::isa(context.rocr, context.agent);
-    let isa = isa.map_err(|failure| context.failed(&failure))?;
+    let isa = isa.map_err(|failure| context.failed(failure))?;
     let isa = isa.unwrap_or_default();
     let name = isa.rsplit_once("--").map_or(&*isa, |(_, name)| name);
     match name.parse() {

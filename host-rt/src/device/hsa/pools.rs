@@ -11,7 +11,8 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{Agents, collect};
-use super::runtime::{Failure, Runtime};
+use super::runtime::{Runtime, check};
+use crate::device::DriverFailure;
 
 /// The pools for a GPU's memory.
 #[derive(Clone, Copy)]
@@ -32,13 +33,13 @@ pub(super) struct Pools {
 /// The reason why a GPU lacks the required pools.
 pub(super) enum NoPools {
     /// ROCr reported an error.
-    Failure(Failure),
+    Failure(DriverFailure),
     /// There is no pool of that kind.
     Missing(&'static str),
 }
 
-impl From<Failure> for NoPools {
-    fn from(failure: Failure) -> Self {
+impl From<DriverFailure> for NoPools {
+    fn from(failure: DriverFailure) -> Self {
         Self::Failure(failure)
     }
 }
@@ -88,7 +89,7 @@ fn has(flags: u32, flag: u32) -> bool {
 
 /// Maximum shared memory of a team of a GPU: the size of its pool. Without such a pool the device
 /// rejects launches that request too much.
-fn shared_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, Failure> {
+fn shared_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, DriverFailure> {
     for pool in all(rocr, gpu)? {
         if segment(rocr, pool)? == HSA_AMD_SEGMENT_GROUP {
             // SAFETY: a size is a `usize`.
@@ -100,18 +101,18 @@ fn shared_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, Failure> {
 }
 
 /// The pools of an agent.
-fn all(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, Failure> {
+fn all(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, DriverFailure> {
     let mut pools: Vec<hsa_amd_memory_pool_t> = Vec::new();
     // SAFETY: the function calls `collect` with the vector while it runs.
     let asked = unsafe {
         rocr.hsa_amd_agent_iterate_memory_pools(agent, Some(collect), (&raw mut pools).cast())
     };
-    Failure::check(rocr, "hsa_amd_agent_iterate_memory_pools", asked)?;
+    check(rocr, "hsa_amd_agent_iterate_memory_pools", asked)?;
     Ok(pools)
 }
 
 /// The pools of an agent that memory can be allocated from.
-fn list(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, Failure> {
+fn list(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, DriverFailure> {
     let mut usable = Vec::new();
     for pool in all(rocr, agent)? {
         let what = HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED;
@@ -124,12 +125,15 @@ fn list(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>
     Ok(usable)
 }
 
-fn segment(rocr: &Runtime, pool: hsa_amd_memory_pool_t) -> Result<hsa_amd_segment_t, Failure> {
+fn segment(
+    rocr: &Runtime,
+    pool: hsa_amd_memory_pool_t,
+) -> Result<hsa_amd_segment_t, DriverFailure> {
     // SAFETY: a segment is a number of this size.
     unsafe { info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, 0) }
 }
 
-fn flags(rocr: &Runtime, pool: hsa_amd_memory_pool_t) -> Result<u32, Failure> {
+fn flags(rocr: &Runtime, pool: hsa_amd_memory_pool_t) -> Result<u32, DriverFailure> {
     // SAFETY: a set of flags is a number of this size.
     unsafe { info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, 0u32) }
 }
@@ -138,7 +142,7 @@ fn is_within_reach(
     rocr: &Runtime,
     agent: hsa_agent_t,
     pool: hsa_amd_memory_pool_t,
-) -> Result<bool, Failure> {
+) -> Result<bool, DriverFailure> {
     let mut access = HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
     // SAFETY: the function writes a number of this size.
     let asked = unsafe {
@@ -149,7 +153,7 @@ fn is_within_reach(
             (&raw mut access).cast(),
         )
     };
-    Failure::check(rocr, "hsa_amd_agent_memory_pool_get_info", asked)?;
+    check(rocr, "hsa_amd_agent_memory_pool_get_info", asked)?;
     Ok(access != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED)
 }
 
@@ -162,9 +166,9 @@ unsafe fn info<T>(
     pool: hsa_amd_memory_pool_t,
     what: hsa_amd_memory_pool_info_t,
     mut value: T,
-) -> Result<T, Failure> {
+) -> Result<T, DriverFailure> {
     // SAFETY: the function writes a value of that type.
     let asked = unsafe { rocr.hsa_amd_memory_pool_get_info(pool, what, (&raw mut value).cast()) };
-    Failure::check(rocr, "hsa_amd_memory_pool_get_info", asked)?;
+    check(rocr, "hsa_amd_memory_pool_get_info", asked)?;
     Ok(value)
 }

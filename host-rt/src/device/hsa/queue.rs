@@ -213,7 +213,7 @@ impl Queue for HsaQueue {
         self.check()?;
         let device = Arc::clone(&self.device);
         // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
-        let launch = unsafe {
+        unsafe {
             launch::start(
                 &device,
                 self.stream(),
@@ -222,9 +222,8 @@ impl Queue for HsaQueue {
                 grid,
                 params,
                 context,
-            )?
-        };
-        Ok(launch)
+            )
+        }
     }
 
     fn record_event(&mut self) -> Arc<dyn Event> {

@@ -1,17 +1,17 @@
 //! ROCr: loading it, and its errors.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::fmt;
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
-use crate::device::DeviceError;
 use hsa_runtime_sys::{
     HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, LoadError, Rocr,
     hsa_amd_event_t, hsa_status_t,
 };
+
+use crate::device::{DeviceError, DriverFailure};
 
 /// The device file of the Linux driver for AMD GPUs.
 const DRIVER: &str = "/dev/kfd";
@@ -72,22 +72,22 @@ enum StartError {
     #[error("{0}")]
     Load(LoadError),
     #[error("no AMD GPU: {0} ({DRIVER} opens)")]
-    Start(Failure),
+    Start(DriverFailure),
     /// ROCr does not start, and the driver cannot be opened.
     #[error("no AMD GPU: {failure} ({DRIVER}: {reason}{})", way_out(reason.kind()))]
     Driver {
-        failure: Failure,
+        failure: DriverFailure,
         reason: std::io::Error,
     },
     #[error("{0}")]
-    Call(Failure),
+    Call(DriverFailure),
 }
 
 fn start(on_event: OnEvent) -> Result<Runtime, StartError> {
     let rocr = Rocr::load().map_err(StartError::Load)?;
     // SAFETY: may be called any number of times, at any time.
     let started = unsafe { rocr.hsa_init() };
-    if let Err(failure) = Failure::check(&rocr, "hsa_init", started) {
+    if let Err(failure) = check(&rocr, "hsa_init", started) {
         return Err(match std::fs::File::open(DRIVER) {
             Ok(_) => StartError::Start(failure),
             Err(reason) => StartError::Driver { failure, reason },
@@ -95,8 +95,7 @@ fn start(on_event: OnEvent) -> Result<Runtime, StartError> {
     }
     // SAFETY: the handler is a function of this library, which stays loaded, and takes no data.
     let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
-    Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
-        .map_err(StartError::Call)?;
+    check(&rocr, "hsa_amd_register_system_event_handler", asked).map_err(StartError::Call)?;
     if std::env::var_os(INTERRUPTS).is_some_and(|value| value == "0") {
         tracing::warn!(
             "{INTERRUPTS}=0: ROCr then reports no memory faults, and a kernel that accesses \
@@ -117,32 +116,20 @@ fn way_out(error: ErrorKind) -> &'static str {
     }
 }
 
-/// A failed ROCr function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    /// The function.
-    pub(super) call: &'static str,
-    /// ROCr's description of the result.
-    words: String,
-}
-
-impl Failure {
-    /// The result of `call`.
-    pub(super) fn check(rocr: &Rocr, call: &'static str, status: hsa_status_t) -> Result<(), Self> {
-        match status {
-            // Leaving a list early is what the callback requested.
-            HSA_STATUS_SUCCESS | HSA_STATUS_INFO_BREAK => Ok(()),
-            status => Err(Self {
-                call,
-                words: words(rocr, status),
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.call, self.words)
+/// The result of `call`.
+pub(super) fn check(
+    rocr: &Rocr,
+    call: &'static str,
+    status: hsa_status_t,
+) -> Result<(), DriverFailure> {
+    match status {
+        // Leaving a list early is what the callback requested.
+        HSA_STATUS_SUCCESS | HSA_STATUS_INFO_BREAK => Ok(()),
+        status => Err(DriverFailure {
+            call,
+            code: status,
+            message: words(rocr, status),
+        }),
     }
 }
 

@@ -15,7 +15,7 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 use super::context::Context;
 use crate::base::lock::{lock, take};
 use crate::device::DeviceError;
-use crate::device::gpu::panics::catch_panic;
+use crate::device::gpu::catch_panic::catch_panic;
 
 /// A signal's value while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;
@@ -151,6 +151,16 @@ impl Signal {
             ..0 => Some(Err(self
                 .context()
                 .lose("a copy failed, and ROCr gives no reason".to_owned()))),
+            // A waiter has the signal of a queued operation, which is abandoned only after the device
+            // is lost; the acquire of the value brings the loss. Otherwise it would wait forever.
+            0 => {
+                let lost = self.context().check_lost();
+                assert!(
+                    lost.is_err(),
+                    "an operation was abandoned on a device that is not lost"
+                );
+                Some(lost)
+            }
             _ => self.context().check_lost().err().map(Err),
         }
     }
@@ -220,8 +230,8 @@ impl Signal {
         watched.is_ok()
     }
 
-    /// Releases device operations that wait for it, if its operation will never be done because its
-    /// queue is gone.
+    /// Releases device operations that wait for it, if its operation will never be done: the device
+    /// is lost already, or the operation could not be queued and no thread waits for it.
     pub(super) fn abandon(&self) {
         if self.is_over() {
             return;

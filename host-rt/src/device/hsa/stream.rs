@@ -31,7 +31,7 @@ pub(super) struct Stream {
     /// Further signals that the next operation waits for.
     waits: Vec<Arc<Signal>>,
     /// Operations that may not be done, in order.
-    under_way: VecDeque<Operation>,
+    pending: VecDeque<Operation>,
     /// Their staged bytes.
     staged: usize,
 }
@@ -57,18 +57,18 @@ impl Stream {
             signals: Arc::clone(signals),
             aql: None,
             waits: Vec::new(),
-            under_way: VecDeque::new(),
+            pending: VecDeque::new(),
             staged: 0,
         }
     }
 
     /// Forgets finished operations, and finishes their copies to the host.
     fn prune(&mut self) {
-        while let Some(first) = self.under_way.front()
+        while let Some(first) = self.pending.front()
             && first.signal.is_over()
             // Notices a failure that nothing else has asked about.
             && let Some(how) = first.signal.poll()
-            && let Some(first) = self.under_way.pop_front()
+            && let Some(first) = self.pending.pop_front()
         {
             self.staged -= first.staged;
             match (how, first.readback) {
@@ -91,7 +91,7 @@ impl Stream {
     pub(super) fn make_room(&mut self, len: usize) -> Result<(), DeviceError> {
         self.prune();
         while self.staged + len > STAGING
-            && let Some(first) = self.under_way.front()
+            && let Some(first) = self.pending.front()
         {
             first.signal.wait_for_end()?;
             self.prune();
@@ -102,7 +102,7 @@ impl Stream {
     /// The signals that the next operation waits for: the previous operation's, and those of
     /// events.
     fn after(&self) -> Vec<Arc<Signal>> {
-        let last = self.under_way.back().map(|operation| &operation.signal);
+        let last = self.pending.back().map(|operation| &operation.signal);
         last.into_iter().chain(&self.waits).cloned().collect()
     }
 
@@ -110,7 +110,7 @@ impl Stream {
     fn queued(&mut self, operation: Operation) {
         self.waits.clear();
         self.staged += operation.staged;
-        self.under_way.push_back(operation);
+        self.pending.push_back(operation);
     }
 
     /// Queues a copy; `held` is its staged side, and `readback` its copy from there to the host.
@@ -152,14 +152,14 @@ impl Stream {
 
     /// Drops pending copies to the host: nothing waits for them any more, except by events.
     pub(super) fn drop_readbacks(&mut self) {
-        for operation in &mut self.under_way {
+        for operation in &mut self.pending {
             operation.readback = None;
         }
     }
 
     /// Gives up the copies to the host of the last `last` operations.
     pub(super) fn give_up_readbacks(&mut self, last: usize, why: &DeviceError) {
-        for operation in self.under_way.iter_mut().rev().take(last) {
+        for operation in self.pending.iter_mut().rev().take(last) {
             if let Some(readback) = operation.readback.take() {
                 readback.give_up(&why.into());
             }
@@ -189,7 +189,7 @@ impl Stream {
         let signal = self.signals.take()?;
         let after = self.after();
         // Kernels of one queue are in order anyway.
-        let is_behind_kernel = self.under_way.back().is_some_and(|last| last.is_kernel);
+        let is_behind_kernel = self.pending.back().is_some_and(|last| last.is_kernel);
         let others = after.iter().skip(usize::from(is_behind_kernel));
         let raw: Vec<hsa_signal_t> = others.map(|signal| signal.raw).collect();
         let queued = self.aql().and_then(|aql| {
@@ -221,7 +221,7 @@ impl Stream {
 
     /// The place after everything so far: the operations and the copies that precede it.
     pub(super) fn place(&self) -> (Vec<Arc<Signal>>, Vec<Arc<Readback>>) {
-        let readbacks = self.under_way.iter().filter_map(|one| one.readback.clone());
+        let readbacks = self.pending.iter().filter_map(|one| one.readback.clone());
         (self.after(), readbacks.collect())
     }
 
@@ -233,7 +233,7 @@ impl Stream {
         let done = waits.try_for_each(|signal| signal.wait_for_end());
         match &done {
             Ok(()) => self.prune(),
-            Err(error) => self.give_up_readbacks(self.under_way.len(), error),
+            Err(error) => self.give_up_readbacks(self.pending.len(), error),
         }
         done
     }
@@ -241,7 +241,7 @@ impl Stream {
     /// Stops the work of a stream on a lost device.
     pub(super) fn stop(&mut self) {
         self.aql = None;
-        for operation in &self.under_way {
+        for operation in &self.pending {
             // Copies end once their dependencies do.
             if operation.is_kernel {
                 operation.signal.abandon();
@@ -253,6 +253,6 @@ impl Stream {
 impl Pooled for Stream {
     fn is_idle(&mut self) -> bool {
         self.prune();
-        self.under_way.is_empty() && self.waits.is_empty()
+        self.pending.is_empty() && self.waits.is_empty()
     }
 }

@@ -11,7 +11,7 @@ use crate::device::gpu::pool::{Pool, Pooled};
 
 /// Streams of a device, beyond those that queues hold at a time. Each one that runs kernels has a
 /// hardware queue, and about this many hardware queues make progress at a time.
-const MOST: usize = 32;
+const MAX_STREAMS: usize = 32;
 
 /// How long copies of a lost device may take to end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ impl Streams {
         Self {
             context: Arc::clone(context),
             signals: Signals::new(context),
-            pool: Pool::new(MOST),
+            pool: Pool::new(MAX_STREAMS),
         }
     }
 

@@ -223,7 +223,7 @@ mod tests {
     struct Count(Arc<Mutex<Vec<usize>>>, usize);
 
     impl Work for Count {
-        fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
+        fn begin(self: Box<Self>, _op: &Arc<QueueOp>) -> Option<Outcome> {
             self.0.lock().unwrap().push(self.1);
             Some(Ok(()))
         }
@@ -233,7 +233,7 @@ mod tests {
     struct Elsewhere;
 
     impl Work for Elsewhere {
-        fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
+        fn begin(self: Box<Self>, _op: &Arc<QueueOp>) -> Option<Outcome> {
             None
         }
     }

@@ -243,7 +243,7 @@ struct Later<D> {
 }
 
 impl<D: InProcess> Work for Later<D> {
-    fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
+    fn begin(self: Box<Self>, _op: &Arc<QueueOp>) -> Option<Outcome> {
         let copied = self.copy.perform(&*self.device);
         Some(copied.map_err(|error| error.to_string().into()))
     }

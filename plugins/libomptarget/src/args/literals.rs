@@ -10,7 +10,7 @@ use super::{Args, OneArg};
 use crate::abi::MapType;
 
 /// Most values that are remembered; older ones belong to constructs that have ended.
-const MOST: usize = 128;
+const MAX_LITERALS: usize = 128;
 
 thread_local! {
     /// Values with which this thread entered constructs: base, begin, size.
@@ -47,7 +47,7 @@ fn note(arg: &OneArg) {
     VALUES.with_borrow_mut(|values| {
         let key = key(arg);
         values.retain(|&value| value != key);
-        if values.len() == MOST {
+        if values.len() == MAX_LITERALS {
             values.remove(0);
         }
         values.push(key);
@@ -87,7 +87,7 @@ mod tests {
             !is_value(&arg(7, MapType::TARGET_PARAM | MapType::TO)),
             "mapped"
         );
-        for other in 0..MOST {
+        for other in 0..MAX_LITERALS {
             note(&arg(1000 + other, MapType::LITERAL));
         }
         assert!(!is_value(&launched), "of a construct long ago");

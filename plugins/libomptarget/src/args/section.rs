@@ -4,7 +4,7 @@ use super::slice;
 use crate::abi::Dimension;
 
 /// Most dimensions of a section: those of an array, and one for a stride.
-const MOST: usize = 32;
+const MAX_DIMENSIONS: usize = 32;
 
 /// The dimensions of the section `name`; the last is one element, `{0, 1, its bytes}`. clang 22 passes
 /// their number as `size`, but the section's bytes if its length is known only at run time. So the
@@ -14,7 +14,7 @@ const MOST: usize = 32;
 /// `None` if there is no such dimension.
 ///
 /// # Safety
-/// [`MOST`] dimensions are readable: those of the section, and the caller's stack behind them, on
+/// [`MAX_DIMENSIONS`] dimensions are readable: those of the section, and the caller's stack behind them, on
 /// which clang puts them.
 pub(crate) unsafe fn dimensions<'a>(
     start: *const Dimension,
@@ -23,7 +23,7 @@ pub(crate) unsafe fn dimensions<'a>(
 ) -> Option<&'a [Dimension]> {
     let mut ends = Vec::new();
     let mut bound = u64::MAX;
-    for at in 0..MOST {
+    for at in 0..MAX_DIMENSIONS {
         // SAFETY: the caller's promise; any bytes make a dimension.
         let dimension = unsafe { start.add(at).read_unaligned() };
         // An offset counts elements, which have a byte at least.
@@ -201,7 +201,7 @@ mod tests {
     fn dimensions_end_with_an_element() {
         let count_of = |dimensions: &[Dimension], size, name| {
             let mut memory = dimensions.to_vec();
-            memory.resize(MOST, dimension(0, 0, 0));
+            memory.resize(MAX_DIMENSIONS, dimension(0, 0, 0));
             // SAFETY: there are as many dimensions as the function may read.
             unsafe { super::dimensions(memory.as_ptr(), size, name) }.map(<[_]>::len)
         };

@@ -3,6 +3,8 @@
 pub(crate) mod counts;
 pub(crate) mod mapped;
 pub(crate) mod private;
+mod report;
+pub(crate) mod request;
 pub(crate) mod stream;
 pub(crate) mod table;
 
@@ -10,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use host_rt::Chain;
 use host_rt::device::DeviceError;
 use host_rt::device::{Fill, Queue};
 use host_rt::targets::DeviceArch;
@@ -77,8 +80,12 @@ impl Device {
     /// There is not enough memory.
     pub(crate) fn alloc(&self, bytes: u64) -> Result<DeviceBuffer, Failed> {
         let memory = self.runtime.alloc_filled(bytes, Fill::Any);
-        memory
-            .map_err(|error| message::error(&format!("Failure to allocate device memory: {error}")))
+        memory.map_err(|error| {
+            message::error(&format!(
+                "Failure to allocate device memory: {}",
+                Chain(&error)
+            ))
+        })
     }
 
     /// Memory that the program frees by its address.
@@ -126,7 +133,11 @@ impl Device {
     pub(crate) fn queue(&self) -> Result<Box<dyn Queue>, Failed> {
         let queue = self.runtime.queue();
         queue.map_err(|error| {
-            message::error(&format!("no queue of device {}: {error}", self.number))
+            message::error(&format!(
+                "no queue of device {}: {}",
+                self.number,
+                Chain(&error)
+            ))
         })
     }
 
@@ -137,7 +148,11 @@ impl Device {
     pub(crate) fn shared_queue(&self) -> Result<Box<dyn Queue>, Failed> {
         let queue = self.runtime.shared_queue();
         queue.map_err(|error| {
-            message::error(&format!("no queue of device {}: {error}", self.number))
+            message::error(&format!(
+                "no queue of device {}: {}",
+                self.number,
+                Chain(&error)
+            ))
         })
     }
 
@@ -153,6 +168,6 @@ impl Device {
         let copied = copy(&mut *queue);
         // Even after a failure: a copy may still be in flight.
         let copied = copied.and(queue.synchronize());
-        copied.map_err(|error| message::error(&format!("Copying data failed: {error}")))
+        copied.map_err(|error| message::error(&format!("Copying data failed: {}", Chain(&error))))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use host_rt::Chain;
 use host_rt::device::DeviceError;
 use host_rt::device::{DeviceAddr, Event, EventState, Queue};
 
@@ -228,5 +229,8 @@ impl Drop for Stream<'_> {
 }
 
 fn failed(direction: &str, error: &DeviceError) -> Failed {
-    message::error(&format!("Copying data {direction} device failed: {error}"))
+    message::error(&format!(
+        "Copying data {direction} device failed: {}",
+        Chain(error)
+    ))
 }

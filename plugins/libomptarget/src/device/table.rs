@@ -13,92 +13,31 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use host_rt::ranges::{AddrRange, Found, RangeMap};
 
-use super::Device;
 use super::counts::{Count, Counts};
 use super::mapped::Mapped;
+use super::request::{MapRequest, MapResult, MappedRange, Refused, UnmapRequest};
 use super::stream::Stream;
+use super::{Device, report};
 use crate::locks::lock;
 use crate::report::message::{self, Failed};
-use crate::report::source::{Named, SourceName};
-use crate::settings::{self, Info};
+use crate::report::source::SourceName;
 
 /// An entry of the table, under its lock.
-struct Slot {
+struct MapEntry {
     counts: Counts,
     /// Constructs that have unmapped it and not called [`Table::finish_unmap`] yet.
     unmapping: u32,
     mapped: Arc<Mapped>,
 }
 
-/// A range that a construct maps.
-pub(crate) struct MapRequest {
-    pub(crate) base: usize,
-    pub(crate) begin: usize,
-    pub(crate) bytes: usize,
-    /// Bytes before the first, for alignment.
-    pub(crate) padding: u64,
-    pub(crate) name: SourceName,
-    /// Whether it is copied if it is new.
-    pub(crate) to: bool,
-    /// Whether it is always copied.
-    pub(crate) always: bool,
-    pub(crate) implicit: bool,
-    /// Whether the reference count changes.
-    pub(crate) counts: bool,
-    pub(crate) present: bool,
-    pub(crate) hold: bool,
-    /// The device may use the host's memory instead.
-    pub(crate) may_share: bool,
-}
-
-/// The result of a [`MapRequest`].
-pub(crate) enum MapResult {
-    /// It is on the device.
-    Mapped {
-        device: u64,
-        is_new: bool,
-        /// This construct created it.
-        is_created: bool,
-        mapped: Arc<Mapped>,
-    },
-    /// The device uses the host's memory.
-    Shared,
-    /// It is empty, and not on the device.
-    Empty,
-}
-
-/// A range on the device that a construct uses or has unmapped.
-pub(crate) struct MappedRange {
-    pub(crate) device: u64,
-    pub(crate) mapped: Arc<Mapped>,
-    /// After unmapping: whether it must be copied back, which others wait for.
-    pub(crate) copies: bool,
-}
-
-/// How a construct unmaps a range.
-pub(crate) struct UnmapRequest {
-    pub(crate) counts: bool,
-    pub(crate) hold: bool,
-    pub(crate) delete: bool,
-    /// Whether all of it must be there.
-    pub(crate) whole: bool,
-    /// Whether the last construct that has it mapped copies it back.
-    pub(crate) from: bool,
-    /// Whether every construct copies it back.
-    pub(crate) always: bool,
-}
-
 /// The table of one device.
 #[derive(Default)]
 pub(crate) struct Table {
-    ranges: Mutex<RangeMap<Slot>>,
+    ranges: Mutex<RangeMap<MapEntry>>,
 }
 
-/// The reason why an association was rejected.
-pub(crate) type Refused = &'static str;
-
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, RangeMap<Slot>> {
+    fn lock(&self) -> MutexGuard<'_, RangeMap<MapEntry>> {
         lock(&self.ranges)
     }
 
@@ -116,74 +55,35 @@ impl Table {
         request: &MapRequest,
     ) -> Result<MapResult, Failed> {
         let mut ranges = self.lock();
-        let missing = || {
-            message::message(&format!(
-                "device mapping required by 'present' map type modifier does not exist for host \
-                 address {:#018x} ({} bytes)",
-                request.begin, request.bytes
-            ));
-            let why =
-                "Call to getTargetPointer returned null pointer ('present' map type modifier).";
-            message::error(why)
-        };
         let (mapped, is_new, is_created) = match find(&ranges, request.begin, request.bytes) {
             Some((start, at, is_whole)) if is_whole || request.implicit => {
-                let Some(slot) = ranges.get_mut(start) else {
+                let Some(entry) = ranges.get_mut(start) else {
                     unreachable!("it was just found")
                 };
                 let action = if request.counts {
-                    slot.counts.of(request.hold).0.increment();
+                    entry.counts.of(request.hold).0.increment();
                     " (incremented)"
                 } else {
                     " (update suppressed)"
                 };
-                if settings::info().has(Info::EXISTING) {
-                    message::info(
-                        device.number,
-                        &format!(
-                            "Mapping exists{} with HstPtrBegin={:#018x}, TgtPtrBegin={:#018x}, Size={}, \
-                             {}, Name={}",
-                            if request.implicit { " (implicit)" } else { "" },
-                            request.begin,
-                            slot.mapped.at(request.begin),
-                            request.bytes,
-                            slot.counts.shown(request.hold, action),
-                            request.name.shown(),
-                        ),
-                    );
-                }
+                report::existing_by_name(device, request, &entry.mapped, entry.counts, action);
                 debug_assert_eq!(at.start(), start);
                 // A member that its parent brought is as new as the parent.
-                let is_new = !request.counts && slot.counts.are_one();
-                (Arc::clone(&slot.mapped), is_new, false)
+                let is_new = !request.counts && entry.counts.are_one();
+                (Arc::clone(&entry.mapped), is_new, false)
             }
             Some((_, at, _)) => {
-                message::message(&format!(
-                    "explicit extension not allowed: host address specified is {:#018x} ({} bytes), \
-                     but device allocation maps to host at {:#018x} ({} bytes)",
-                    request.begin,
-                    request.bytes,
-                    at.start(),
-                    at.len()
-                ));
-                if request.present {
-                    return Err(missing());
-                }
-                return Err(message::error(
-                    "Call to getTargetPointer returned null pointer (device failure or illegal mapping).",
-                ));
+                report::extension(request, at);
+                return Err(match request.present {
+                    true => report::not_present(request),
+                    false => report::no_pointer(),
+                });
             }
             None if request.may_share && request.bytes > 0 => {
-                if settings::info().has(Info::CHANGES) {
-                    let text = format!(
-                        "Return HstPtrBegin {:#018x} Size={} for unified shared memory",
-                        request.begin, request.bytes
-                    );
-                    message::info(device.number, &text);
-                }
+                report::shared(device, request);
                 return Ok(MapResult::Shared);
             }
-            None if request.present => return Err(missing()),
+            None if request.present => return Err(report::not_present(request)),
             None if request.bytes == 0 => return Ok(MapResult::Empty),
             None => (self.create(&mut ranges, device, request)?, true, true),
         };
@@ -207,7 +107,7 @@ impl Table {
 
     fn create(
         &self,
-        ranges: &mut RangeMap<Slot>,
+        ranges: &mut RangeMap<MapEntry>,
         device: &Device,
         request: &MapRequest,
     ) -> Result<Arc<Mapped>, Failed> {
@@ -223,30 +123,15 @@ impl Table {
         let mapped = Mapped::new(request.base, range, place, request.name, Some(memory));
         let mapped = Arc::new(mapped);
         let counts = Counts::new(request.hold);
-        if settings::info().has(Info::CHANGES) {
-            message::info(
-                device.number,
-                &format!(
-                    "Creating new map entry with HstPtrBase={:#018x}, HstPtrBegin={:#018x}, \
-                     TgtAllocBegin={:#018x}, TgtPtrBegin={:#018x}, Size={}, {}, Name={}",
-                    request.base,
-                    request.begin,
-                    allocation,
-                    place,
-                    request.bytes,
-                    counts.shown(false, ""),
-                    request.name.shown(),
-                ),
-            );
-        }
-        let slot = Slot {
+        report::created(device, request, allocation, place, counts);
+        let entry = MapEntry {
             counts,
             unmapping: 0,
             mapped: Arc::clone(&mapped),
         };
-        match ranges.insert(range, slot) {
+        match ranges.insert(range, entry) {
             Ok(_) => Ok(mapped),
-            Err(error) => Err(message::error(&error.to_string())),
+            Err(error) => Err(message::failure(&error)),
         }
     }
 
@@ -263,18 +148,18 @@ impl Table {
         if whole && !is_whole {
             return None;
         }
-        let (_, slot) = ranges.get(start)?;
+        let (_, entry) = ranges.get(start)?;
         let used = MappedRange {
-            device: slot.mapped.at(begin),
-            mapped: Arc::clone(&slot.mapped),
+            device: entry.mapped.at(begin),
+            mapped: Arc::clone(&entry.mapped),
             copies: false,
         };
-        report_existing(
+        report::existing(
             device,
             begin,
             bytes,
             &used,
-            slot.counts,
+            entry.counts,
             false,
             " (update suppressed)",
         );
@@ -301,8 +186,8 @@ impl Table {
         if request.whole && !is_whole {
             return None;
         }
-        let slot = ranges.get_mut(start)?;
-        let (count, other) = slot.counts.of(request.hold);
+        let entry = ranges.get_mut(start)?;
+        let (count, other) = entry.counts.of(request.hold);
         let is_last = other.is_zero()
             && match *count {
                 Count::Always => false,
@@ -321,21 +206,21 @@ impl Table {
                 (false, _) => " (decremented)",
             }
         };
-        slot.unmapping += 1;
+        entry.unmapping += 1;
         let used = MappedRange {
-            device: slot.mapped.at(begin),
-            mapped: Arc::clone(&slot.mapped),
+            device: entry.mapped.at(begin),
+            mapped: Arc::clone(&entry.mapped),
             copies: request.from && (is_last || request.always),
         };
         if used.copies && bytes > 0 {
             used.mapped.begin_return();
         }
-        report_existing(
+        report::existing(
             device,
             begin,
             bytes,
             &used,
-            slot.counts,
+            entry.counts,
             request.hold,
             action,
         );
@@ -353,27 +238,17 @@ impl Table {
     ) {
         let mut ranges = self.lock();
         let start = mapped.range().start();
-        let Some(slot) = ranges.get_mut(start) else {
+        let Some(entry) = ranges.get_mut(start) else {
             return;
         };
-        if !Arc::ptr_eq(&slot.mapped, mapped) {
+        if !Arc::ptr_eq(&entry.mapped, mapped) {
             return;
         }
-        slot.unmapping -= 1;
-        if !may_go || !slot.counts.are_zero() || slot.unmapping != 0 {
+        entry.unmapping -= 1;
+        if !may_go || !entry.counts.are_zero() || entry.unmapping != 0 {
             return;
         }
-        if settings::info().has(Info::CHANGES) {
-            message::info(
-                device.number,
-                &format!(
-                    "Removing map entry with HstPtrBegin={start:#018x}, TgtPtrBegin={:#018x}, Size={bytes}, \
-                     Name={}",
-                    mapped.device(),
-                    mapped.name().shown(),
-                ),
-            );
-        }
+        report::removed(device, mapped, bytes);
         let removed = ranges.remove(start);
         drop(ranges);
         // Freeing may take long.
@@ -390,10 +265,10 @@ impl Table {
     ) -> Option<Arc<Mapped>> {
         let mut ranges = self.lock();
         // An empty variable needs no entry either.
-        let slot = ranges
-            .insert(range, Slot::always(range, device, name))
+        let entry = ranges
+            .insert(range, MapEntry::always(range, device, name))
             .ok()?;
-        Some(Arc::clone(&slot.mapped))
+        Some(Arc::clone(&entry.mapped))
     }
 
     /// Associates data that the program put on the device itself.
@@ -402,19 +277,15 @@ impl Table {
     /// Other data is mapped there already.
     pub(crate) fn associate(&self, range: AddrRange, device: u64) -> Result<(), Refused> {
         let mut ranges = self.lock();
-        if let Some((there, slot)) = ranges.get(range.start()) {
-            if there == range && slot.mapped.device() == device {
+        if let Some((there, entry)) = ranges.get(range.start()) {
+            if there == range && entry.mapped.device() == device {
                 return Ok(());
             }
-            return Err(
-                "Not allowed to re-associate a different device ptr+offset with the same host ptr",
-            );
+            return Err(Refused::Associated);
         }
-        let slot = Slot::always(range, device, SourceName(std::ptr::null()));
-        match ranges.insert(range, slot) {
-            Ok(_) => Ok(()),
-            Err(_) => Err("Not allowed to associate host memory of which a part is mapped already"),
-        }
+        let entry = MapEntry::always(range, device, SourceName(std::ptr::null()));
+        let inserted = ranges.insert(range, entry);
+        inserted.map(|_| ()).map_err(|_| Refused::PartlyMapped)
     }
 
     /// Removes an association of [`associate`](Self::associate).
@@ -423,14 +294,12 @@ impl Table {
     /// There is no such association.
     pub(crate) fn disassociate(&self, start: usize) -> Result<(), Refused> {
         let mut ranges = self.lock();
-        let (_, slot) = ranges.get(start).ok_or("Association not found")?;
-        if !slot.counts.hold.is_zero() {
-            return Err("Trying to disassociate a pointer with a non-zero hold reference count");
+        let (_, entry) = ranges.get(start).ok_or(Refused::NotFound)?;
+        if !entry.counts.hold.is_zero() {
+            return Err(Refused::Held);
         }
-        if slot.counts.dynamic != Count::Always {
-            return Err(
-                "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr",
-            );
+        if entry.counts.dynamic != Count::Always {
+            return Err(Refused::NotAssociated);
         }
         ranges.remove(start);
         Ok(())
@@ -441,7 +310,7 @@ impl Table {
         let mut ranges = self.lock();
         let start = variable.range().start();
         let there = ranges.get(start);
-        if there.is_some_and(|(_, slot)| Arc::ptr_eq(&slot.mapped, variable)) {
+        if there.is_some_and(|(_, entry)| Arc::ptr_eq(&entry.mapped, variable)) {
             ranges.remove(start);
         }
     }
@@ -449,38 +318,15 @@ impl Table {
     /// Its entries for messages, one line each; `place` is the construct's location.
     pub(crate) fn lines(&self, place: &str) -> Vec<String> {
         let ranges = self.lock();
-        if ranges.is_empty() {
-            return vec!["OpenMP Host-Device pointer mappings table empty".to_owned()];
-        }
-        let mut lines = vec![
-            format!("OpenMP Host-Device pointer mappings after block at {place}:"),
-            format!(
-                "{:<18} {:<18} Size (B) DynRefCount HoldRefCount Declaration",
-                "Host Ptr", "Target Ptr"
-            ),
-        ];
-        for (range, slot) in ranges.iter() {
-            // SAFETY: a C string in the program, or null, valid as long as the library that
-            // registered it.
-            let named = unsafe { Named::of(slot.mapped.name().0) };
-            let declared = named.map_or_else(
-                || "unknown at unknown:0:0".to_owned(),
-                |named| format!("{} at {}", named.name, named.location),
-            );
-            lines.push(format!(
-                "{:#018x} {:#018x} {:<8} {:<11} {:<12} {declared}",
-                range.start(),
-                slot.mapped.device(),
-                range.len(),
-                slot.counts.dynamic,
-                slot.counts.hold,
-            ));
-        }
-        lines
+        let entries = ranges.iter();
+        report::lines(
+            entries.map(|(range, entry)| (range, &*entry.mapped, entry.counts)),
+            place,
+        )
     }
 }
 
-impl Slot {
+impl MapEntry {
     fn always(range: AddrRange, device: u64, name: SourceName) -> Self {
         let mapped = Mapped::new(range.start(), range, device, name, None);
         mapped.set_ready(None);
@@ -497,37 +343,20 @@ impl Slot {
 
 /// The entry of a range: its start, its own range, and whether it contains all of the range. A
 /// section without elements also matches an entry after it if the variable begins before it.
-fn find(ranges: &RangeMap<Slot>, begin: usize, bytes: usize) -> Option<(usize, AddrRange, bool)> {
+fn find(
+    ranges: &RangeMap<MapEntry>,
+    begin: usize,
+    bytes: usize,
+) -> Option<(usize, AddrRange, bool)> {
     let range = AddrRange::new(begin, bytes)?;
     match ranges.find(range) {
         Found::Inside(at, _) => Some((at.start(), at, true)),
         Found::Partly(at, _) => Some((at.start(), at, false)),
         Found::Absent if bytes == 0 => {
-            let (at, slot) = ranges.after(begin)?;
-            (slot.mapped.base() <= begin).then_some((at.start(), at, true))
+            let (at, entry) = ranges.after(begin)?;
+            (entry.mapped.base() <= begin).then_some((at.start(), at, true))
         }
         Found::Absent => None,
-    }
-}
-
-fn report_existing(
-    device: &Device,
-    begin: usize,
-    bytes: usize,
-    used: &MappedRange,
-    counts: Counts,
-    is_hold: bool,
-    action: &str,
-) {
-    if settings::info().has(Info::EXISTING) {
-        message::info(
-            device.number,
-            &format!(
-                "Mapping exists with HstPtrBegin={begin:#018x}, TgtPtrBegin={:#018x}, Size={bytes}, {}",
-                used.device,
-                counts.shown(is_hold, action),
-            ),
-        );
     }
 }
 
@@ -706,5 +535,31 @@ mod tests {
         assert_eq!(found.unwrap().device, 0x1000);
         device.table.forget(&first.unwrap());
         assert!(device.table.find(&device, range.start(), 1, true).is_none());
+    }
+
+    #[test]
+    fn an_association_is_refused_with_the_reason() {
+        let device = Device::open(0, "host").unwrap();
+        let data = [7; 64];
+        let range = AddrRange::of(&data);
+        let part = AddrRange::of(&data[8..16]);
+        let table = &device.table;
+        assert_eq!(table.disassociate(range.start()), Err(Refused::NotFound));
+        assert_eq!(table.associate(range, 0x1000), Ok(()));
+        assert_eq!(table.associate(range, 0x1000), Ok(()));
+        assert_eq!(table.associate(range, 0x2000), Err(Refused::Associated));
+        assert_eq!(table.associate(part, 0x1000), Err(Refused::PartlyMapped));
+        assert_eq!(table.disassociate(range.start()), Ok(()));
+
+        let mut batch = MapBatch::default();
+        begin(&device, &data, &mut batch);
+        finish(&device, batch);
+        let refused = table.disassociate(range.start());
+        assert_eq!(refused, Err(Refused::NotAssociated));
+        assert!(
+            Refused::NotAssociated
+                .to_string()
+                .contains("omp_target_associate_ptr")
+        );
     }
 }

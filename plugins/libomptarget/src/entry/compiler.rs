@@ -1,13 +1,5 @@
 //! The functions that compilers call: `__tgt_*`.
-//!
-//! # Safety
-//! Compilers make the calls, with arguments that describe the program's memory as LLVM 22's runtime
-//! expects.
 
-#![allow(
-    clippy::missing_safety_doc,
-    reason = "one promise for all of them, in the module's documentation"
-)]
 #![allow(clippy::too_many_arguments, reason = "signatures of LLVM's runtime")]
 
 use std::ffi::{c_int, c_void};
@@ -37,15 +29,19 @@ fn show_log() {
     });
 }
 
+/// Registers a program or a library.
+///
+/// # Safety
+/// A compiler made the descriptor, which stays valid until it is unregistered.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDescription) {
     show_log();
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `register`.
     unsafe { registry::register(descriptor) };
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDescription) {
+extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDescription) {
     unregister(descriptor);
 }
 
@@ -89,6 +85,10 @@ extern "C" fn __tgt_rtl_deinit() {
 }
 
 with_nowait! {
+    /// Launches a target region.
+    ///
+    /// # Safety
+    /// A compiler made the arguments for a target region, whose memory they describe.
     fn __tgt_target_kernel, __tgt_target_kernel_nowait(
         at: *const Ident,
         device: i64,
@@ -97,7 +97,7 @@ with_nowait! {
         host: *const c_void,
         args: *const KernelArgs,
     ) -> c_int {
-        // SAFETY: the module's promise.
+        // SAFETY: the caller's promise is that of `launch`.
         unsafe { region::launch(at, device, teams, thread_limit, host, args) }
     }
 }
@@ -140,7 +140,7 @@ unsafe fn update(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> R
 /// Performs `operation` on the data of a construct.
 ///
 /// # Safety
-/// The module's.
+/// As for `operation`.
 unsafe fn data_construct(
     at: *const Ident,
     device: i64,
@@ -166,6 +166,9 @@ macro_rules! data_constructs {
     ($($name:ident, $nowait:ident: $operation:ident, $what:literal, $what_nowait:literal;)*) => {$(
         with_nowait! {
             let what = $what, $what_nowait;
+            /// # Safety
+            /// A compiler made the arrays for a construct: each is null or has `count` elements, and
+            /// they describe memory of the program that is valid during the construct.
             fn $name, $nowait(
                 at: *const Ident,
                 device: i64,
@@ -177,7 +180,8 @@ macro_rules! data_constructs {
                 names: *const Name,
                 mappers: *const *mut c_void,
             ) {
-                // SAFETY: the module's promise.
+                // SAFETY: the caller's promise about the arrays is that of `Args::new`, and the one
+                // about the memory that of the operations.
                 unsafe {
                     let args = Args::new(count, bases, begins, sizes, types, names, mappers);
                     data_construct(at, device, &args, what, $operation);
@@ -200,12 +204,20 @@ data_constructs! {
         "Updating data within the OpenMP data region with update_nowait_mapper";
 }
 
+/// The number of components that a mapper has pushed.
+///
+/// # Safety
+/// This runtime passed the handle to the calling mapper.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_mapper_num_components(handle: *const Handle) -> i64 {
-    // SAFETY: `mapper::components` passed the handle to the mapper, or the program owns it.
+    // SAFETY: the handle is valid by the caller's promise.
     unsafe { (*handle).components().len() as i64 }
 }
 
+/// Adds a component to a mapper's.
+///
+/// # Safety
+/// This runtime passed the handle to the calling mapper, which does not share it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_push_mapper_component(
     handle: *mut Handle,
@@ -222,14 +234,17 @@ unsafe extern "C" fn __tgt_push_mapper_component(
         map,
         name,
     };
-    // SAFETY: a valid handle: `mapper::components` passed it to the mapper, or the program owns it.
-    // The caller does not share it.
+    // SAFETY: the handle is valid, and not shared, by the caller's promise.
     unsafe { (*handle).push(component) };
 }
 
+/// Continues a suspended task.
+///
+/// # Safety
+/// libomp passes the handle of a task that a launch has suspended.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_target_nowait_query(handle: *mut *mut c_void) {
-    // SAFETY: libomp passes the handle of a task.
+    // SAFETY: the caller's promise is that of `query`.
     unsafe { pending::query(handle) };
 }
 

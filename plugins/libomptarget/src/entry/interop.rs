@@ -1,13 +1,5 @@
 //! OpenMP's `interop` construct. No device has interop objects, which these functions report as
 //! OpenMP specifies.
-//!
-//! # Safety
-//! As in [`crate::entry::compiler`].
-
-#![allow(
-    clippy::missing_safety_doc,
-    reason = "one promise for all of them, in the module's documentation"
-)]
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -29,16 +21,19 @@ struct Dependences {
 }
 
 /// # Safety
-/// Null, or dependences that a compiler made.
+/// `dependences` is null, or valid, with arrays of its lengths.
 unsafe fn wait(dependences: *const Dependences) {
-    // SAFETY: the caller's promise.
+    // SAFETY: null or valid, by the caller's promise.
     if let Some(on) = unsafe { dependences.as_ref() } {
-        // SAFETY: the caller's promise: a compiler made the lists.
+        // SAFETY: the arrays have these lengths, by the caller's promise.
         unsafe { depend::wait_for_dependences(on.count, on.list, on.more_count, on.more) };
     }
 }
 
 /// `omp_interop_none`.
+///
+/// # Safety
+/// `dependences` is null, or valid, with arrays of its lengths.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_get(
     _at: *const Ident,
@@ -49,11 +44,15 @@ unsafe extern "C" fn __tgt_interop_get(
     _context: *const c_void,
     dependences: *const Dependences,
 ) -> *mut c_void {
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `wait`.
     unsafe { wait(dependences) };
     std::ptr::null_mut()
 }
 
+/// Waits for the dependences only.
+///
+/// # Safety
+/// `dependences` is null, or valid, with arrays of its lengths.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_use60(
     _at: *const Ident,
@@ -61,11 +60,15 @@ unsafe extern "C" fn __tgt_interop_use60(
     _context: *const c_void,
     dependences: *const Dependences,
 ) -> c_int {
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `wait`.
     unsafe { wait(dependences) };
     0
 }
 
+/// Waits for the dependences only.
+///
+/// # Safety
+/// `dependences` is null, or valid, with arrays of its lengths.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_release(
     at: *const Ident,
@@ -73,11 +76,14 @@ unsafe extern "C" fn __tgt_interop_release(
     context: *const c_void,
     dependences: *const Dependences,
 ) -> c_int {
-    // SAFETY: the module's promise.
+    // SAFETY: the same promise.
     unsafe { __tgt_interop_use60(at, interop, context, dependences) }
 }
 
 /// Like [`__tgt_interop_get`], for clang 22.
+///
+/// # Safety
+/// `interop` is writable. `dependences` is an array of `count` of libomp's dependences.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_init(
     _at: *const Ident,
@@ -89,7 +95,7 @@ unsafe extern "C" fn __tgt_interop_init(
     dependences: *mut c_void,
     _nowait: i32,
 ) {
-    // SAFETY: the module's promise.
+    // SAFETY: the array has this length, and the pointer is writable, by the caller's promise.
     unsafe {
         depend::wait_for_dependences(count, dependences, 0, std::ptr::null_mut());
         *interop = std::ptr::null_mut();
@@ -97,6 +103,9 @@ unsafe extern "C" fn __tgt_interop_init(
 }
 
 /// Like [`__tgt_interop_use60`].
+///
+/// # Safety
+/// `dependences` is an array of `count` of libomp's dependences.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_use(
     _at: *const Ident,
@@ -107,11 +116,14 @@ unsafe extern "C" fn __tgt_interop_use(
     dependences: *mut c_void,
     _nowait: i32,
 ) {
-    // SAFETY: the module's promise.
+    // SAFETY: the array has this length, by the caller's promise.
     unsafe { depend::wait_for_dependences(count, dependences, 0, std::ptr::null_mut()) };
 }
 
 /// Like [`__tgt_interop_release`].
+///
+/// # Safety
+/// `dependences` is an array of `count` of libomp's dependences.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_destroy(
     at: *const Ident,
@@ -122,7 +134,7 @@ unsafe extern "C" fn __tgt_interop_destroy(
     dependences: *mut c_void,
     nowait: i32,
 ) {
-    // SAFETY: the module's promise.
+    // SAFETY: the same promise.
     unsafe { __tgt_interop_use(at, thread, interop, device, count, dependences, nowait) };
 }
 
@@ -139,43 +151,55 @@ extern "C" fn __tgt_target_sync(
 /// Writes why there is no value, if the caller requests it.
 ///
 /// # Safety
-/// Null, or writable.
+/// `why` is null or writable.
 unsafe fn explain(why: *mut c_int) {
     if !why.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, so writable by the caller's promise.
         unsafe { *why = EMPTY };
     }
 }
 
+/// No value.
+///
+/// # Safety
+/// `why` is null or writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_get_interop_int(
     _interop: *const c_void,
     _property: c_int,
     why: *mut c_int,
 ) -> isize {
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `explain`.
     unsafe { explain(why) };
     0
 }
 
+/// No value.
+///
+/// # Safety
+/// `why` is null or writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_get_interop_ptr(
     _interop: *const c_void,
     _property: c_int,
     why: *mut c_int,
 ) -> *mut c_void {
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `explain`.
     unsafe { explain(why) };
     std::ptr::null_mut()
 }
 
+/// No value.
+///
+/// # Safety
+/// `why` is null or writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_get_interop_str(
     _interop: *const c_void,
     _property: c_int,
     why: *mut c_int,
 ) -> *const c_char {
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `explain`.
     unsafe { explain(why) };
     std::ptr::null()
 }

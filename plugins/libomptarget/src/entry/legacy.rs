@@ -1,12 +1,5 @@
 //! Functions that older compilers call: those without `_mapper`, and those of clang before 15.
-//!
-//! # Safety
-//! As in [`crate::entry::compiler`].
 
-#![allow(
-    clippy::missing_safety_doc,
-    reason = "one promise for all of them, in the module's documentation"
-)]
 #![allow(clippy::too_many_arguments, reason = "signatures of LLVM's runtime")]
 
 use std::ffi::{c_int, c_void};
@@ -21,6 +14,9 @@ use crate::region;
 macro_rules! data_constructs {
     ($($name:ident, $nowait:ident => $mapper:ident;)*) => {$(
         with_nowait! {
+            /// # Safety
+            /// A compiler made the arrays for a construct: each is null or has `count` elements, and they
+            /// describe memory of the program that is valid during the construct.
             fn $name, $nowait(
                 device: i64,
                 count: i32,
@@ -30,7 +26,7 @@ macro_rules! data_constructs {
                 types: *const i64,
             ) {
                 let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
-                // SAFETY: the module's promise.
+                // SAFETY: the same promise, with null for the other arrays.
                 unsafe { $mapper(at, device, count, bases, begins, sizes, types, names, mappers) }
             }
         }
@@ -50,6 +46,8 @@ const PARAMETERS: u32 = 1;
 const NO_TEAMS: i32 = -1;
 
 with_nowait! {
+    /// # Safety
+    /// A compiler made the arguments for a target region, whose memory they describe.
     fn __tgt_target_teams_mapper, __tgt_target_teams_nowait_mapper(
         at: *const Ident,
         device: i64,
@@ -79,12 +77,14 @@ with_nowait! {
             threads: [0; 3],
             dynamic_shared_bytes: 0,
         };
-        // SAFETY: the module's promise includes that of `region::launch`.
+        // SAFETY: the caller's promise is that of `launch`.
         unsafe { region::launch(at, device, teams, threads, host, &raw const args) }
     }
 }
 
 with_nowait! {
+    /// # Safety
+    /// A compiler made the arguments for a target region, whose memory they describe.
     fn __tgt_target_teams, __tgt_target_teams_nowait(
         device: i64,
         host: *const c_void,
@@ -97,7 +97,7 @@ with_nowait! {
         threads: i32,
     ) -> c_int {
         let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
-        // SAFETY: the module's promise.
+        // SAFETY: the same promise.
         unsafe {
             __tgt_target_teams_mapper(
                 at, device, host, count, bases, begins, sizes, types, names, mappers, teams,
@@ -108,6 +108,8 @@ with_nowait! {
 }
 
 with_nowait! {
+    /// # Safety
+    /// A compiler made the arguments for a target region, whose memory they describe.
     fn __tgt_target_mapper, __tgt_target_nowait_mapper(
         at: *const Ident,
         device: i64,
@@ -121,7 +123,7 @@ with_nowait! {
         mappers: *const *mut c_void,
     ) -> c_int {
         let (teams, threads) = (NO_TEAMS, 0);
-        // SAFETY: the module's promise.
+        // SAFETY: the same promise.
         unsafe {
             __tgt_target_teams_mapper(
                 at, device, host, count, bases, begins, sizes, types, names, mappers, teams,
@@ -132,6 +134,8 @@ with_nowait! {
 }
 
 with_nowait! {
+    /// # Safety
+    /// A compiler made the arguments for a target region, whose memory they describe.
     fn __tgt_target, __tgt_target_nowait(
         device: i64,
         host: *const c_void,
@@ -143,7 +147,7 @@ with_nowait! {
     ) -> c_int {
         let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
         let (teams, threads) = (NO_TEAMS, 0);
-        // SAFETY: the module's promise.
+        // SAFETY: the same promise.
         unsafe {
             __tgt_target_teams_mapper(
                 at, device, host, count, bases, begins, sizes, types, names, mappers, teams,

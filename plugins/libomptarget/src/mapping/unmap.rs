@@ -6,8 +6,8 @@ use crate::abi::MapType;
 use crate::args::Args;
 use crate::device::Device;
 use crate::device::mapped::Mapped;
+use crate::device::request::UnmapRequest;
 use crate::device::stream::Stream;
-use crate::device::table::UnmapRequest;
 use crate::registry::requirements;
 use crate::report::message::{self, Failed};
 

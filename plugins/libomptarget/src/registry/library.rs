@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
+use host_rt::Chain;
 use host_rt::image::Format;
 use host_rt::ranges::AddrRange;
 use host_rt::{Image, Kernel, Program};
 
-use super::environment::{Environment, IndirectCall, KernelEnvironment};
+use super::device_runtime::{IndirectCall, KernelEnvironment, RuntimeData};
 use super::incompatible::{self, lacks};
 use super::{host_functions, requirements};
 use crate::abi::{
@@ -51,7 +52,7 @@ pub(crate) struct Library {
 pub(crate) struct Loaded {
     /// By entry; `None` for entries that are not functions of the image.
     kernels: Vec<Option<LoadedKernel>>,
-    pub(crate) environment: Environment,
+    pub(crate) runtime_data: RuntimeData,
     /// Whether launches need threads that a forked process does not have.
     needs_threads: bool,
     /// Its variables, except those that another image has.
@@ -91,7 +92,7 @@ impl Description {
             match unsafe { read_image(at, image) } {
                 Ok(image) => Some(image),
                 Err(error) => {
-                    unreadable.push(error.to_string());
+                    unreadable.push(Chain(&error).to_string());
                     None
                 }
             }
@@ -218,14 +219,15 @@ impl Library {
                 Ok(image) if suits(&device.name, &image) => image,
                 Ok(_) => return None,
                 Err(error) => {
-                    why.push(error.to_string());
+                    why.push(Chain(&error).to_string());
                     return None;
                 }
             };
             let functions = host_functions::of(&image, self.descriptor);
             let program = functions.and_then(|functions| device.runtime.load(&image, &functions));
-            let said =
-                |error: host_rt::RuntimeError| lacks(&image).unwrap_or_else(|| error.to_string());
+            let said = |error: host_rt::RuntimeError| {
+                lacks(&image).unwrap_or_else(|| Chain(&error).to_string())
+            };
             let program = program.map_err(|error| why.push(said(error))).ok()?;
             Some((program, image.has_reverse_offload()))
         });
@@ -266,10 +268,10 @@ impl Library {
             });
         }
         let known = kernels.iter().flatten().map(|loaded| &loaded.kernel);
-        let environment = Environment::fill(device, &program, known, indirect_calls)?;
+        let runtime_data = RuntimeData::fill(device, &program, known, indirect_calls)?;
         Ok(Loaded {
             kernels,
-            environment,
+            runtime_data,
             needs_threads: calls_host || !device.calls_kernels,
             variables,
             _program: program,
@@ -295,7 +297,7 @@ fn map_variable(
     indirect_calls: &mut Vec<IndirectCall>,
 ) -> Result<Option<Arc<Mapped>>, Failed> {
     let found = program.global(&entry.name);
-    let found = found.map_err(|error| message::error(&error.to_string()))?;
+    let found = found.map_err(|error| message::failure(&error))?;
     let Some(found) = found else {
         message::error(&format!("Failed to load symbol {}", entry.name));
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Registered programs and libraries, and their devices.
 
 pub(crate) mod construct;
-pub(crate) mod environment;
+pub(crate) mod device_runtime;
 mod host_call;
 mod host_functions;
 mod incompatible;
@@ -12,11 +12,12 @@ pub(crate) mod requirements;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use host_rt::Chain;
 use host_rt::Kernel;
 use host_rt::device::KINDS;
 use host_rt::image::Format;
 
-use self::environment::KernelEnvironment;
+use self::device_runtime::KernelEnvironment;
 use self::library::{Description, Library, Loaded, LoadedKernel};
 use self::requirements::is_memory_shared;
 use crate::abi::{BinaryDescription, libomp};
@@ -88,7 +89,7 @@ impl DeviceFunction {
 
     /// The environment of launches that need none of their own.
     pub(crate) fn idle_environment(&self) -> u64 {
-        self.loaded.environment.idle()
+        self.loaded.runtime_data.idle()
     }
 }
 
@@ -312,7 +313,7 @@ pub(crate) fn device(number: i64) -> Arc<Device> {
         }
         Err(error) => message::fatal(
             number,
-            &format!("device {number} is `{}`: {error}", numbered.name),
+            &format!("device {number} is `{}`: {}", numbered.name, Chain(error)),
         ),
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt::{self, Display};
 use std::io::Write;
 
+use host_rt::Chain;
+
 /// A failed operation whose error has been reported.
 #[derive(Debug)]
 pub(crate) struct Failed;
@@ -26,6 +28,11 @@ pub(crate) fn print(text: fmt::Arguments<'_>) {
 pub(crate) fn error(text: &str) -> Failed {
     line(format_args!("omptarget error: {text}"));
     Failed
+}
+
+/// Reports an error with its sources.
+pub(crate) fn failure(error: &dyn std::error::Error) -> Failed {
+    self::error(&Chain(error).to_string())
 }
 
 /// Reports a message.

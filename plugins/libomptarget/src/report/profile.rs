@@ -16,7 +16,7 @@ const PROFILE: &str = "LIBOMPTARGET_PROFILE";
 const GRANULARITY: &str = "LIBOMPTARGET_PROFILE_GRANULARITY";
 
 /// Most spans of a trace; later ones are counted.
-const MOST: usize = 1 << 20;
+const MAX_SPANS: usize = 1 << 20;
 
 /// A trace in progress.
 struct Trace {
@@ -102,7 +102,7 @@ impl Drop for Span {
         if took < self.trace.least {
             return;
         }
-        if spans.done.len() >= MOST {
+        if spans.done.len() >= MAX_SPANS {
             spans.dropped += 1;
             return;
         }

@@ -117,7 +117,7 @@ const CASES: [Case; 10] = [
         change: Some(Change::HalfAnImage),
         ..case(
             "image_of_half_its_size",
-            &["loading an image: ", "broken ELF"],
+            &["loading an image: ", "no valid ELF file"],
         )
     },
     Case {

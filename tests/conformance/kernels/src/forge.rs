@@ -4,7 +4,7 @@ use core::mem::offset_of;
 
 use conformance_calls::forge::{Gcc, Native};
 use device_rt::claims::claim;
-use device_rt::runtime::RUNTIME;
+use device_rt::host_written::RUNTIME;
 use device_rt::shared_abi::wire::WireKind;
 use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
 use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};

@@ -5,7 +5,7 @@ use core::ptr;
 
 use crate::GOMP_target_ext;
 use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_BYTES, VALUE};
-use device_rt::runtime::RUNTIME;
+use device_rt::host_written::RUNTIME;
 use device_rt::shared_abi::image::FunctionInfo;
 
 /// A host function that takes any arguments.

@@ -5,6 +5,7 @@ use conformance::{Target, process};
 use cuda_standin::image::{DOES_NOT_LINK, FATBIN};
 use cuda_standin::loader;
 use host_rt::device::DeviceError;
+use host_rt::device::LossReason;
 use host_rt::image::ImageError;
 use host_rt::{Functions, Image, Runtime, RuntimeError};
 
@@ -192,10 +193,19 @@ fn frees_may_wait_for_kernels(target: &Target) {
 fn an_assertion_fails(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.queue().unwrap().synchronize() {
-        Err(error @ DeviceError::Lost { .. }) => assert_names(
-            &error,
-            &["CUDA_ERROR_ASSERT", "panicked", "standard error output"],
-        ),
+        Err(DeviceError::Lost { device, reason }) => {
+            let LossReason::Driver(failure) = &reason else {
+                panic!("{reason:?}")
+            };
+            const CUDA_ERROR_ASSERT: u32 = 710;
+            let call = "cuStreamSynchronize";
+            assert_eq!((failure.call, failure.code), (call, CUDA_ERROR_ASSERT));
+            let error = DeviceError::Lost { device, reason };
+            assert_names(
+                &error,
+                &["CUDA_ERROR_ASSERT", "panicked", "standard error output"],
+            );
+        }
         other => panic!("{other:?}"),
     }
 }

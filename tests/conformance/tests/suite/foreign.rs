@@ -36,7 +36,7 @@ struct Increments {
 }
 
 impl ForeignFunction for Increments {
-    fn maps(&self, args: &mut [Arg]) -> bool {
+    fn must_map(&self, args: &[Arg]) -> bool {
         assert!(!args.is_empty());
         self.maps
     }

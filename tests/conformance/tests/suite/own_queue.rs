@@ -52,7 +52,7 @@ const THREADS: u32 = GRID.teams * GRID.threads;
 struct Counts(Mutex<BTreeMap<u32, u32>>);
 
 impl ForeignFunction for Counts {
-    fn maps(&self, _: &mut [Arg]) -> bool {
+    fn must_map(&self, _: &[Arg]) -> bool {
         false
     }
 

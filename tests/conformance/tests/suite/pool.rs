@@ -92,6 +92,7 @@ fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
     let served = Arc::new(AtomicU64::new(0));
     let meanwhile = Arc::new(AtomicU64::new(0));
     let ended = Arc::new(AtomicU64::new(0));
+    let can_call = target.is_parallel() && threads as u64 > slow;
     let functions = {
         let (served, meanwhile, ended) = (
             Arc::clone(&served),
@@ -109,11 +110,7 @@ fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
             }
             let (start, before) = (Instant::now(), served.load(Ordering::SeqCst));
             let now = || served.load(Ordering::SeqCst) - before;
-            let patience = if threads as u64 > slow {
-                LONG
-            } else {
-                Duration::ZERO
-            };
+            let patience = if can_call { LONG } else { Duration::ZERO };
             while start.elapsed() < Duration::from_millis(300)
                 || (now() < 100 && start.elapsed() < patience)
             {
@@ -124,7 +121,6 @@ fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
             STOP
         })
     };
-    let threads = if target.is_parallel() { threads } else { 1 };
     let session = Session::build(target, target.builder().threads(threads), &functions);
     let (outcomes, result) = session.act(target.apart((1, 8)), 0, 1, u32::MAX);
     result.unwrap();

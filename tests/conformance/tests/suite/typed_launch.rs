@@ -14,7 +14,7 @@ use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(every_form_travels),
+    test!(every_form_is_passed),
     test!(empty_and_large_slices),
     test!(a_kernel_asks_in_the_middle),
     test!(nothing_comes_back_from_a_failed_launch),
@@ -96,7 +96,7 @@ fn run_every_form(session: &Session, count: u32) {
     assert_eq!((seen.left, seen.right), (0, 9), "all of `Out` was zero");
 }
 
-fn every_form_travels(target: &Target) {
+fn every_form_is_passed(target: &Target) {
     let session = session(target);
     let before = session.runtime.transfers();
     run_every_form(&session, 100);

@@ -129,6 +129,7 @@ impl Device for EmuDevice {
             bytes,
             free: memory.total() - memory.used(),
             total: memory.total(),
+            setting: Some("REVOFF_EMU_MEMORY"),
         })
     }
 
@@ -144,6 +145,7 @@ impl Device for EmuDevice {
                 bytes: bytes as u64,
                 free: memory.total() - memory.mapped(),
                 total: memory.total(),
+                setting: Some("REVOFF_EMU_MEMORY"),
             });
         };
         let free = move || memory.free(device);

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
-use super::{HostDevice, active_launches, lock, thread, words};
+use super::{HostDevice, active_launches, c_call, lock, thread};
 use crate::device::{BlockShape, DeviceError, Fault, InlineCall, InlineLaunch};
 
 /// The stack of a kernel that can call the host, of the usual size for threads. Its pages are
@@ -60,10 +60,10 @@ impl InlineLaunch for HostDevice {
             let reason = "its one device thread is no lane, and has no shared memory";
             return Err(run.grid.bad(reason));
         }
-        let call = words::call_with(run.words.len()).ok_or(DeviceError::TooManyWords {
+        let call = c_call::call_with(run.words.len()).ok_or(DeviceError::TooManyWords {
             device: "host",
             words: run.words.len(),
-            most: words::MOST,
+            most: c_call::MAX_WORDS,
         })?;
         let (code, words) = (run.kernel.address.0, run.words.as_ptr());
         let Some(caller) = run.caller else {

@@ -7,20 +7,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
+use targets::count::Count;
 
 use super::active_launches::{self, ActiveLaunch};
-use super::module::HostModule;
+use super::module::{HostModule, RESIDENT};
 use super::signals::Arguments;
-use super::worker_pool::Job;
 use super::{HostDevice, lock, thread};
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
 use crate::device::{
     BlockShape, DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Params,
 };
-
-/// Device threads of one launch that exist at a time, rounded to whole teams; further teams wait
-/// for a free place, like blocks on a GPU.
-pub(super) const RESIDENT: u32 = 2048;
 
 /// The code of a kernel: see [`shared_abi::host_arch`].
 type KernelCode = unsafe extern "C" fn(*const *const c_void);
@@ -92,6 +88,15 @@ pub(super) struct HostLaunch {
     /// Set when it begins.
     op: OnceLock<Arc<QueueOp>>,
     state: Mutex<State>,
+}
+
+/// A device thread of each of some teams, to be run on a worker.
+pub(super) struct Job {
+    pub(super) launch: Arc<HostLaunch>,
+    /// The first of the teams.
+    pub(super) place: u32,
+    /// The thread's number in each team.
+    pub(super) thread: u32,
 }
 
 struct State {
@@ -226,7 +231,8 @@ impl HostLaunch {
     pub(super) fn is_short_of(&self, missing: usize, error: &std::io::Error) {
         let teams = self.grid.teams;
         self.fail(format!(
-            "starting the device threads of {teams} teams: {error}"
+            "starting the device threads of {}: {error}",
+            Count(teams.into(), "team")
         ));
         // The existing ones finish the work that they have begun.
         self.leave(missing as u32);

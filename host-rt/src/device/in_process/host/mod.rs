@@ -6,13 +6,13 @@
 //! own accesses are not checked: an access past the end of a buffer hits the next one.
 
 mod active_launches;
+mod c_call;
 mod inline;
 mod launch;
 mod module;
 mod signals;
 mod thread;
 mod unattached_threads;
-mod words;
 mod worker_pool;
 
 use std::alloc::Layout;
@@ -152,6 +152,7 @@ impl Device for HostDevice {
                     bytes,
                     free: total - used,
                     total,
+                    setting: Some("REVOFF_HOST_MEMORY"),
                 }
             })
     }
@@ -166,6 +167,7 @@ impl Device for HostDevice {
             bytes: bytes as u64,
             free: 0,
             total: bytes as u64,
+            setting: None,
         };
         let layout = mapped_layout(bytes).ok_or_else(failed)?;
         // SAFETY: the layout's size is not zero.

@@ -13,13 +13,16 @@ use shared_abi::image::{HOST_ARCH, KERNEL_PREFIX};
 use targets::DeviceArch;
 use targets::gcc::TARGET_EXT;
 
-use super::launch::RESIDENT;
 use super::{lock, thread};
 use crate::base::ranges::AddrRange;
 use crate::device::in_process::MAX_THREADS;
 use crate::device::loader::{loader_reason, without};
 use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, HOST_MACHINE, Image, ImageError, Segment};
+
+/// Device threads of one launch that exist at a time, rounded to whole teams; further teams wait
+/// for a free place, like blocks on a GPU.
+pub(super) const RESIDENT: u32 = 2048;
 
 /// The reason why the loader rejects the image, whose file is at `path`.
 fn refusal(reason: &str, path: &str) -> String {

@@ -9,27 +9,19 @@ use std::time::Duration;
 
 use corosensei::stack::DefaultStack;
 
-use super::launch::{HostLaunch, RESIDENT};
+use super::launch::{HostLaunch, Job};
 use super::lock;
+use super::module::RESIDENT;
 
 /// Maximum workers of a device: enough for two of the largest launches, so that one of them does
 /// not block others.
-pub(super) const MOST: usize = 2 * RESIDENT as usize;
+pub(super) const MAX_WORKERS: usize = 2 * RESIDENT as usize;
 
 /// The stack of the worker itself, which only starts device threads and copies.
 const WORKER_STACK: usize = 64 << 10;
 
 /// How long an idle worker is kept.
-const KEPT: Duration = Duration::from_secs(1);
-
-/// A device thread of each of some teams, to be run on a worker.
-pub(super) struct Job {
-    pub(super) launch: Arc<HostLaunch>,
-    /// The first of the teams.
-    pub(super) place: u32,
-    /// The thread's number in each team.
-    pub(super) thread: u32,
-}
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// The workers of a device. Every job of a started launch has a worker, since jobs may wait for
 /// each other. Launches for which there is no room start later, in order.
@@ -151,7 +143,7 @@ impl State {
         let free = self.idle - self.jobs.len();
         let busy = self.workers - free - own;
         let next = self.waiting.front()?;
-        if busy + next.width() > MOST {
+        if busy + next.width() > MAX_WORKERS {
             return None;
         }
         self.waiting.pop_front()
@@ -231,7 +223,7 @@ impl Shared {
                 state.threads.remove(&std::thread::current().id());
                 return None;
             }
-            let waited = self.work.wait_timeout(state, KEPT);
+            let waited = self.work.wait_timeout(state, IDLE_TIME);
             let (back, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = back;
             is_late = timeout.timed_out();
@@ -248,7 +240,7 @@ mod tests {
 
     /// Keeps kernels waiting until they are released.
     #[derive(Default)]
-    struct Hall {
+    struct Gate {
         state: Mutex<Inside>,
         /// A kernel has arrived, or a launch has ended.
         changed: Condvar,
@@ -263,7 +255,7 @@ mod tests {
         is_open: bool,
     }
 
-    impl Hall {
+    impl Gate {
         fn wait(&self, until: impl Fn(&Inside) -> bool) -> MutexGuard<'_, Inside> {
             let state = lock(&self.state);
             let waited = self.changed.wait_while(state, |inside| !until(inside));
@@ -285,16 +277,16 @@ mod tests {
         }
     }
 
-    /// Its parameter is the address of a [`Hall`].
+    /// Its parameter is the address of a [`Gate`].
     unsafe extern "C" fn stay(params: *const *const c_void) {
-        // SAFETY: each launch here has this parameter, and its hall outlives it.
-        let hall = unsafe { &**(*params).cast::<*const Hall>() };
-        hall.stay();
+        // SAFETY: each launch here has this parameter, and its gate outlives it.
+        let gate = unsafe { &**(*params).cast::<*const Gate>() };
+        gate.stay();
     }
 
-    fn launch(hall: &Arc<Hall>, teams: u32, threads: u32) -> Arc<HostLaunch> {
-        let params = [(Arc::as_ptr(hall) as u64).to_ne_bytes()].iter().collect();
-        let at_end = Arc::clone(hall);
+    fn launch(gate: &Arc<Gate>, teams: u32, threads: u32) -> Arc<HostLaunch> {
+        let params = [(Arc::as_ptr(gate) as u64).to_ne_bytes()].iter().collect();
+        let at_end = Arc::clone(gate);
         HostLaunch::of_code(stay, params, Grid { teams, threads }, move || {
             lock(&at_end.state).ended += 1;
             at_end.changed.notify_one();
@@ -319,33 +311,33 @@ mod tests {
     fn many_launches_have_few_threads() {
         const LAUNCHES: usize = 10_000;
         let _turn = lock(&TURN);
-        let (hall, workers) = (Arc::<Hall>::default(), workers());
+        let (gate, workers) = (Arc::<Gate>::default(), workers());
         for _ in 0..LAUNCHES {
-            workers.run(launch(&hall, 1, 1));
+            workers.run(launch(&gate, 1, 1));
         }
-        drop(hall.wait(|inside| inside.now >= MOST));
+        drop(gate.wait(|inside| inside.now >= MAX_WORKERS));
         let found = counts(&workers);
-        hall.open();
-        let inside = hall.wait(|inside| inside.ended == LAUNCHES);
-        assert_eq!(found, (MOST, LAUNCHES - MOST));
-        assert_eq!(inside.most, MOST);
+        gate.open();
+        let inside = gate.wait(|inside| inside.ended == LAUNCHES);
+        assert_eq!(found, (MAX_WORKERS, LAUNCHES - MAX_WORKERS));
+        assert_eq!(inside.most, MAX_WORKERS);
     }
 
     #[test]
     fn two_of_the_largest_run_at_the_same_time() {
         let _turn = lock(&TURN);
-        let (hall, workers) = (Arc::<Hall>::default(), workers());
+        let (gate, workers) = (Arc::<Gate>::default(), workers());
         for _ in 0..3 {
             // More teams than places.
-            workers.run(launch(&hall, 3 * RESIDENT / 1024, 1024));
+            workers.run(launch(&gate, 3 * RESIDENT / 1024, 1024));
         }
-        workers.run(launch(&hall, 1, 1));
-        drop(hall.wait(|inside| inside.now >= MOST));
+        workers.run(launch(&gate, 1, 1));
+        drop(gate.wait(|inside| inside.now >= MAX_WORKERS));
         let found = counts(&workers);
-        hall.open();
-        let inside = hall.wait(|inside| inside.ended == 4);
+        gate.open();
+        let inside = gate.wait(|inside| inside.ended == 4);
         // The last launch is small, but still starts after the third.
-        assert_eq!(found, (MOST, 2));
-        assert_eq!((inside.now, inside.most), (0, MOST));
+        assert_eq!(found, (MAX_WORKERS, 2));
+        assert_eq!((inside.now, inside.most), (0, MAX_WORKERS));
     }
 }

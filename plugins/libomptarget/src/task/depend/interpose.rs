@@ -1,12 +1,4 @@
-//! Functions that replace libomp's of the same names.
-//!
-//! # Safety
-//! All of them are called by code that compilers have made, as libomp's are.
-
-#![allow(
-    clippy::missing_safety_doc,
-    reason = "one promise for all of them, in the module's documentation"
-)]
+//! Functions that replace libomp's of the same names, and have the same conditions.
 
 use std::sync::{Arc, OnceLock};
 
@@ -61,6 +53,10 @@ fn missing() -> ! {
     )
 }
 
+/// Creates a task.
+///
+/// # Safety
+/// A compiler made the call for a task: these are arguments for libomp's function of this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_task_alloc(
     at: *const Ident,
@@ -71,7 +67,7 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     routine: TaskEntry,
 ) -> *mut Task {
     let alloc = needed(libomp::task_alloc);
-    // SAFETY: the module's promise: these are the arguments of libomp's function.
+    // SAFETY: libomp's function gets the arguments of its own call, unchanged.
     let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine) };
     if may_be_active() {
         kind::note(task, flags);
@@ -79,6 +75,10 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     task
 }
 
+/// Creates a target task.
+///
+/// # Safety
+/// A compiler made the call for a task: these are arguments for libomp's function of this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     at: *const Ident,
@@ -90,7 +90,7 @@ unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     device: i64,
 ) -> *mut Task {
     let alloc = needed(libomp::target_task_alloc);
-    // SAFETY: the module's promise: these are the arguments of libomp's function.
+    // SAFETY: libomp's function gets the arguments of its own call, unchanged.
     let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine, device) };
     if may_be_active() {
         kind::note_target(task, device);
@@ -98,6 +98,11 @@ unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     task
 }
 
+/// Starts a task with dependences.
+///
+/// # Safety
+/// The task is new and not shared; `list` and `more_list` are arrays of these lengths; the other
+/// arguments are for libomp's function of this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_task_with_deps(
     at: *const Ident,
@@ -108,7 +113,7 @@ unsafe extern "C" fn __kmpc_omp_task_with_deps(
     more: i32,
     more_list: *mut Dependence,
 ) -> i32 {
-    // SAFETY: the module's promise, which is that of `start`.
+    // SAFETY: the caller's promise is that of `start`.
     unsafe {
         start(
             at,
@@ -152,10 +157,10 @@ unsafe fn start(
     let start = needed(libomp::task_with_deps);
     let parent = libomp::task_id(thread);
     if !is_active() || count <= 0 && more <= 0 || parent == 0 {
-        // SAFETY: the module's promise: these are the arguments of libomp's function.
+        // SAFETY: libomp's function gets the arguments of its own call, unchanged.
         return unsafe { start(at, thread, task, count, list, more, more_list) };
     }
-    // SAFETY: the module's promise.
+    // SAFETY: the arrays have these lengths, by the caller's promise.
     let mut depends = unsafe { depends(count, list, more, more_list) };
     let has_companion = match kind {
         TaskKind::Host => false,
@@ -261,6 +266,11 @@ unsafe fn depends(
     }
 }
 
+/// Waits for dependences.
+///
+/// # Safety
+/// `list` and `more_list` are arrays of these lengths; the other arguments are for libomp's function of
+/// this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     at: *const Ident,
@@ -274,10 +284,10 @@ unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     let wait = needed(libomp::taskwait_deps);
     let parent = libomp::task_id(thread);
     if !is_active() || count <= 0 && more <= 0 || parent == 0 {
-        // SAFETY: the module's promise: these are the arguments of libomp's function.
+        // SAFETY: libomp's function gets the arguments of its own call, unchanged.
         return unsafe { wait(at, thread, count, list, more, more_list, no_wait) };
     }
-    // SAFETY: the module's promise.
+    // SAFETY: the arrays have these lengths, by the caller's promise.
     let before = siblings::waited_for(parent, unsafe { depends(count, list, more, more_list) });
     let mut places: Vec<_> = before.iter().map(|before| before.last().with(IN)).collect();
     let none = std::ptr::null_mut();
@@ -296,6 +306,11 @@ unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     };
 }
 
+/// Waits for dependences.
+///
+/// # Safety
+/// `list` and `more_list` are arrays of these lengths; the other arguments are for libomp's function of
+/// this name.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __kmpc_omp_wait_deps(
     at: *const Ident,
@@ -306,10 +321,10 @@ pub(crate) unsafe extern "C" fn __kmpc_omp_wait_deps(
     more_list: *mut Dependence,
 ) {
     if is_active() {
-        // SAFETY: the module's promise: these are the arguments of that function, which waits.
+        // SAFETY: the same promise: that function also waits, and takes one more number.
         return unsafe { __kmpc_omp_taskwait_deps_51(at, thread, count, list, more, more_list, 0) };
     }
     let wait = needed(libomp::wait_deps);
-    // SAFETY: the module's promise: these are the arguments of libomp's function.
+    // SAFETY: libomp's function gets the arguments of its own call, unchanged.
     unsafe { wait(at, thread, count, list, more, more_list) };
 }

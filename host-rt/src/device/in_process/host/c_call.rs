@@ -17,7 +17,7 @@ pub(super) fn call_with(count: usize) -> Option<Call> {
 }
 
 /// Maximum words of a call: the number of parameters that every C compiler supports.
-pub(super) const MOST: usize = CALLS.len() - 1;
+pub(super) const MAX_WORDS: usize = CALLS.len() - 1;
 
 trait Words {
     /// See [`Call`].
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn there_is_a_call_for_each_number() {
-        assert_eq!(MOST, 127);
-        assert!((0..=MOST).all(|count| call_with(count).is_some()));
-        assert!(call_with(MOST + 1).is_none());
+        assert_eq!(MAX_WORDS, 127);
+        assert!((0..=MAX_WORDS).all(|count| call_with(count).is_some()));
+        assert!(call_with(MAX_WORDS + 1).is_none());
     }
 }

@@ -1,232 +1,24 @@
-//! OpenMP's routines for device memory: `omp_target_*` and similar ones.
-//!
-//! # Safety
-//! Programs call them, with addresses that OpenMP allows.
+//! OpenMP's routines that copy and set memory of devices and of the host.
 
-#![allow(
-    clippy::missing_safety_doc,
-    reason = "one promise for all of them, in the module's documentation"
-)]
 #![allow(clippy::too_many_arguments, reason = "OpenMP's signatures")]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::Mutex;
+use std::ffi::{c_int, c_void};
 
-use host_rt::ranges::AddrRange;
-
+use super::devices::device;
+use super::{DONE, FAILED};
 use crate::abi::libomp::Dependence;
 use crate::device::Device;
 use crate::device::stream::Stream;
-use crate::locks::lock;
-use crate::registry::{self, construct};
 use crate::report::message::{self, Failed};
 use crate::report::profile;
 use crate::report::source::SourceName;
 use crate::task::depend;
-
-const DONE: c_int = 0;
-const FAILED: c_int = !0;
 
 /// Bytes that are copied through the host at a time.
 const PIECE: usize = 16 << 20;
 
 /// No name.
 const UNNAMED: SourceName = SourceName(std::ptr::null());
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_get_num_devices() -> c_int {
-    registry::device_count() as c_int
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_get_initial_device() -> c_int {
-    match omp_get_num_devices() {
-        0 => -1,
-        devices => devices,
-    }
-}
-
-/// The number of the caller's device: the host.
-#[unsafe(no_mangle)]
-extern "C" fn omp_get_device_num() -> c_int {
-    omp_get_initial_device()
-}
-
-/// The device with this number; `None` for the host.
-fn device(number: c_int) -> Option<std::sync::Arc<Device>> {
-    (number != omp_get_initial_device()).then(|| registry::device(i64::from(number)))
-}
-
-/// # Safety
-/// As for the module; [`free`] with the same number frees the memory.
-unsafe fn alloc(bytes: usize, number: c_int) -> *mut c_void {
-    let _span = profile::span("omp_target_alloc", || {
-        format!("dst_dev={number};size={bytes}")
-    });
-    if bytes == 0 {
-        return std::ptr::null_mut();
-    }
-    match device(number) {
-        // SAFETY: any size is allowed.
-        None => unsafe { libc::malloc(bytes) },
-        Some(device) => match device.alloc_by_address(bytes as u64) {
-            Ok(address) => address as usize as *mut c_void,
-            Err(Failed) => std::ptr::null_mut(),
-        },
-    }
-}
-
-/// # Safety
-/// The module's.
-unsafe fn free(memory: *mut c_void, number: c_int) {
-    let _span = profile::span("omp_target_free", String::new);
-    if memory.is_null() {
-        return;
-    }
-    match device(number) {
-        // SAFETY: `alloc` returned it to the caller.
-        None => unsafe { libc::free(memory) },
-        Some(device) if device.free_by_address(memory.addr() as u64) => {}
-        Some(device) => {
-            let what = format!(
-                "Failed to deallocate device ptr {memory:?}: omp_target_alloc has not allocated it on device {}",
-                device.number
-            );
-            message::fatal(i64::from(number), &what);
-        }
-    }
-}
-
-macro_rules! allocators {
-    ($($alloc:ident, $free:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $alloc(bytes: usize, number: c_int) -> *mut c_void {
-            // SAFETY: the module's promise.
-            unsafe { alloc(bytes, number) }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $free(memory: *mut c_void, number: c_int) {
-            // SAFETY: the module's promise.
-            unsafe { free(memory, number) }
-        }
-    )*};
-}
-
-allocators! {
-    omp_target_alloc, omp_target_free;
-    llvm_omp_target_alloc_device, llvm_omp_target_free_device;
-}
-
-/// Memory that host and device reach: all memory on `host`, none on other devices.
-///
-/// # Safety
-/// As for the module; `free` frees the memory.
-unsafe fn alloc_shared(bytes: usize, number: c_int) -> *mut c_void {
-    match device(number) {
-        Some(device) if !device.calls_kernels => {
-            message::error(&format!(
-                "device {} is `{}`, which has no memory that the host reaches by its address: use \
-                 omp_target_alloc and omp_target_memcpy",
-                device.number, device.name
-            ));
-            std::ptr::null_mut()
-        }
-        // SAFETY: the module's promise.
-        _ => unsafe { libc::malloc(bytes) },
-    }
-}
-
-macro_rules! shared_allocators {
-    ($($alloc:ident, $free:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $alloc(bytes: usize, number: c_int) -> *mut c_void {
-            // SAFETY: the module's promise.
-            unsafe { alloc_shared(bytes, number) }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $free(memory: *mut c_void, _number: c_int) {
-            // SAFETY: the function above returned it to the caller.
-            unsafe { libc::free(memory) }
-        }
-    )*};
-}
-
-shared_allocators! {
-    llvm_omp_target_alloc_host, llvm_omp_target_free_host;
-    llvm_omp_target_alloc_shared, llvm_omp_target_free_shared;
-}
-
-/// Dynamic shared memory is for device code.
-#[unsafe(no_mangle)]
-extern "C" fn llvm_omp_target_dynamic_shared_alloc() -> *mut c_void {
-    std::ptr::null_mut()
-}
-
-/// Makes host memory accessible to a device: on `host` it is.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn llvm_omp_target_lock_mem(
-    memory: *mut c_void,
-    bytes: usize,
-    number: c_int,
-) -> *mut c_void {
-    let reaches = device(number).is_none_or(|device| device.calls_kernels);
-    if bytes == 0 || !reaches {
-        return std::ptr::null_mut();
-    }
-    memory
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn llvm_omp_target_unlock_mem(_memory: *mut c_void, _number: c_int) {}
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c_int {
-    let _span = profile::span("omp_target_is_present", String::new);
-    if host.is_null() {
-        return 0;
-    }
-    device(number).map_or(1, |device| {
-        c_int::from(device.table.find(&device, host.addr(), 1, false).is_some())
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut c_void {
-    let _span = profile::span("omp_get_mapped_ptr", String::new);
-    if host.is_null() {
-        message::error("Call to omp_get_mapped_ptr with nullptr.");
-        return std::ptr::null_mut();
-    }
-    if number > omp_get_initial_device() {
-        return std::ptr::null_mut();
-    }
-    match device(number) {
-        None => host.cast_mut(),
-        Some(device) => {
-            let found = device.table.find(&device, host.addr(), 1, false);
-            found.map_or(std::ptr::null_mut(), |found| {
-                found.device as usize as *mut c_void
-            })
-        }
-    }
-}
-
-/// Whether code on the device may access the memory at this address.
-#[unsafe(no_mangle)]
-extern "C" fn omp_target_is_accessible(
-    memory: *const c_void,
-    _bytes: usize,
-    number: c_int,
-) -> c_int {
-    if memory.is_null() {
-        return 0;
-    }
-    let reaches = device(number)
-        .is_none_or(|device| device.calls_kernels || device.has_allocated(memory.addr() as u64));
-    c_int::from(reaches)
-}
 
 /// One side of a copy.
 #[derive(Clone, Copy)]
@@ -235,18 +27,22 @@ struct Side {
     number: c_int,
 }
 
+/// Copies `bytes` bytes.
+///
 /// # Safety
-/// The module's.
+/// On the host, `from` is readable and `to` is writable for so many bytes. (Devices check their
+/// ranges.)
 unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
     match (device(to.number), device(from.number)) {
         (None, None) => {
-            // SAFETY: the caller's promise; the ranges may overlap.
+            // SAFETY: both are on the host, and valid by the caller's promise; they may overlap.
             unsafe { std::ptr::copy(from.address as *const u8, to.address as *mut u8, bytes) };
             Ok(())
         }
         (Some(device), None) => {
             let mut stream = Stream::new(&device);
-            // SAFETY: the caller's promise; `synchronize` waits for the copy.
+            // SAFETY: `from` is on the host, and readable by the caller's promise until this returns;
+            // `synchronize` waits for the copy.
             unsafe {
                 stream.copy_to(to.address as u64, from.address as *const u8, bytes, UNNAMED)?
             };
@@ -254,7 +50,8 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
         }
         (None, Some(device)) => {
             let mut stream = Stream::new(&device);
-            // SAFETY: the caller's promise; `synchronize` waits for the copy.
+            // SAFETY: `to` is on the host, and writable by the caller's promise until this returns;
+            // `synchronize` waits for the copy.
             unsafe {
                 stream.copy_from(to.address as *mut u8, from.address as u64, bytes, UNNAMED)?
             };
@@ -273,10 +70,10 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
             for offset in (0..bytes).step_by(PIECE) {
                 let len = PIECE.min(bytes - offset);
                 let (to, from) = (to.address + offset, from.address + offset);
-                // SAFETY: a local; this waits for the copy.
+                // SAFETY: `between` has `len` bytes, and `synchronize` waits for the copy.
                 unsafe { reader.copy_from(place, from as u64, len, UNNAMED)? };
                 reader.synchronize()?;
-                // SAFETY: a local; this waits for the copy.
+                // SAFETY: `between` has `len` bytes, and `synchronize` waits for the copy.
                 unsafe { writer.copy_to(to as u64, place, len, UNNAMED)? };
                 writer.synchronize()?;
             }
@@ -285,6 +82,11 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
     }
 }
 
+/// Copies between two devices.
+///
+/// # Safety
+/// On the host, `from` with its offset is readable and `to` with its offset is writable for `bytes`
+/// bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memcpy(
     to: *mut c_void,
@@ -313,7 +115,7 @@ unsafe extern "C" fn omp_target_memcpy(
         address: from.addr().wrapping_add(from_offset),
         number: from_device,
     };
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise is that of `copy`, for addresses with their offsets.
     status(unsafe { copy(to, from, bytes) })
 }
 
@@ -333,17 +135,19 @@ struct BoxArgs {
 }
 
 impl BoxArgs {
+    /// Reads the arrays.
+    ///
     /// # Safety
-    /// Both arrays have `count` elements.
+    /// Both arrays have `count` elements, which are not 0.
     unsafe fn read(&self, count: usize) -> BoxInArray {
         BoxInArray {
             start: Side {
                 address: self.start.addr(),
                 number: self.number,
             },
-            // SAFETY: the caller's promise.
+            // SAFETY: the array has `count` elements, by the caller's promise.
             offsets: unsafe { std::slice::from_raw_parts(self.offsets, count) }.to_vec(),
-            // SAFETY: the caller's promise.
+            // SAFETY: the array has `count` elements, by the caller's promise.
             dimensions: unsafe { std::slice::from_raw_parts(self.dimensions, count) }.to_vec(),
         }
     }
@@ -397,7 +201,7 @@ impl Rectangle {
     /// Reads the arguments of a copy of boxes: `Err` is the result without a copy.
     ///
     /// # Safety
-    /// As for the module; all arrays have an element for each of the `dimensions`.
+    /// Each array is null or has an element for each of the `dimensions`.
     unsafe fn new(
         element: usize,
         dimensions: c_int,
@@ -418,7 +222,8 @@ impl Rectangle {
             message::error("Call to omp_target_memcpy_rect with invalid arguments");
             return Err(FAILED);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: no array is null, as was just checked, so each has `count` elements by the caller's
+        // promise.
         unsafe {
             Ok(Self {
                 element,
@@ -429,8 +234,11 @@ impl Rectangle {
         }
     }
 
+    /// Copies the box, row by row.
+    ///
     /// # Safety
-    /// The module's, of [`omp_target_memcpy_rect`].
+    /// The boxes lie in their arrays. On the host, the array that is copied from is readable and the
+    /// other one writable.
     unsafe fn copy(&self) -> Result<(), Failed> {
         if self.volume.contains(&0) {
             return Ok(());
@@ -443,7 +251,8 @@ impl Rectangle {
                 self.to.row(&indices, self.element),
                 self.from.row(&indices, self.element),
             );
-            // SAFETY: the caller's promise.
+            // SAFETY: the indices are in the volume, so both rows are in their boxes, which are valid by
+            // the caller's promise.
             unsafe { copy(to, from, bytes)? };
             // The next row, counted like an odometer.
             let mut dimension = last;
@@ -462,6 +271,12 @@ impl Rectangle {
     }
 }
 
+/// Copies a box from one array to another.
+///
+/// # Safety
+/// `volume`, the offsets and the dimensions are null or have `dimensions` elements. The boxes of this
+/// volume lie in their arrays; on the host, the array that is copied from is readable and the other
+/// one writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memcpy_rect(
     to: *mut c_void,
@@ -489,15 +304,20 @@ unsafe extern "C" fn omp_target_memcpy_rect(
         offsets: from_offsets,
         dimensions: from_dimensions,
     };
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise about the arrays with an element for each dimension.
     let rectangle = unsafe { Rectangle::new(element, dimensions, volume, &to, &from) };
     match rectangle {
-        // SAFETY: the module's promise: the program's arrays are valid.
+        // SAFETY: the caller's promise about the boxes.
         Ok(rectangle) => status(unsafe { rectangle.copy() }),
         Err(result) => result,
     }
 }
 
+/// Like [`omp_target_memcpy`], as a task.
+///
+/// # Safety
+/// On the host, `from` with its offset is readable and `to` with its offset is writable for `bytes`
+/// bytes, until the task has ended. `dependences` has `count` elements.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memcpy_async(
     to: *mut c_void,
@@ -516,7 +336,7 @@ unsafe extern "C" fn omp_target_memcpy_async(
     let (to, from) = (to.addr(), from.addr());
     let work = move || {
         let (to, from) = (to as *mut c_void, from as *const c_void);
-        // SAFETY: the program keeps the memory until its task has ended.
+        // SAFETY: this is the task, so the memory is still valid by the caller's promise.
         unsafe {
             omp_target_memcpy(
                 to,
@@ -529,10 +349,16 @@ unsafe extern "C" fn omp_target_memcpy_async(
             )
         }
     };
-    // SAFETY: the module's promise.
+    // SAFETY: `dependences` has `count` elements, by the caller's promise.
     unsafe { depend::run_as_task(Box::new(work), count, dependences) }
 }
 
+/// Like [`omp_target_memcpy_rect`], as a task.
+///
+/// # Safety
+/// `volume`, the offsets and the dimensions are null or have `dimensions` elements. The boxes of this
+/// volume lie in their arrays; on the host, the array that is copied from is readable and the other
+/// one writable, until the task has ended. `dependences` has `count` elements.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memcpy_rect_async(
     to: *mut c_void,
@@ -561,17 +387,17 @@ unsafe extern "C" fn omp_target_memcpy_rect_async(
         offsets: from_offsets,
         dimensions: from_dimensions,
     };
-    // SAFETY: the module's promise.
+    // SAFETY: the caller's promise about the arrays with an element for each dimension.
     let rectangle = unsafe { Rectangle::new(element, dimensions, volume, &to, &from) };
     let rectangle = match rectangle {
         Ok(rectangle) => rectangle,
         Err(result) => return result,
     };
     let work = move || {
-        // SAFETY: the program keeps the memory until its task has ended.
+        // SAFETY: this is the task, so the arrays are still valid by the caller's promise.
         status(unsafe { rectangle.copy() })
     };
-    // SAFETY: the module's promise: `dependences` has `count` elements.
+    // SAFETY: `dependences` has `count` elements, by the caller's promise.
     unsafe { depend::run_as_task(Box::new(work), count, dependences) }
 }
 
@@ -581,12 +407,16 @@ fn fill(device: &Device, to: usize, byte: u8, bytes: usize) -> Result<(), Failed
     let mut stream = Stream::new(device);
     for offset in (0..bytes).step_by(PIECE) {
         let (to, len) = (to.wrapping_add(offset), PIECE.min(bytes - offset));
-        // SAFETY: a local; this waits for the copy.
+        // SAFETY: `content` has `len` bytes, and lives until `synchronize` has waited for the copy.
         unsafe { stream.copy_to(to as u64, content.as_ptr(), len, UNNAMED)? };
     }
     stream.synchronize()
 }
 
+/// Sets bytes of a device.
+///
+/// # Safety
+/// On the host, `memory` is writable for `bytes` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memset(
     memory: *mut c_void,
@@ -601,7 +431,7 @@ unsafe extern "C" fn omp_target_memset(
         return memory;
     }
     match device(number) {
-        // SAFETY: the module's promise.
+        // SAFETY: it is the host's, and writable by the caller's promise.
         None => unsafe { std::ptr::write_bytes(memory.cast::<u8>(), byte as u8, bytes) },
         Some(device) => {
             // The error has been reported; the routine has no result for it.
@@ -611,6 +441,10 @@ unsafe extern "C" fn omp_target_memset(
     memory
 }
 
+/// Like [`omp_target_memset`], as a task.
+///
+/// # Safety
+/// On the host, `memory` is writable for `bytes` bytes, until the task has ended. `dependences` has `count` elements.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memset_async(
     memory: *mut c_void,
@@ -625,115 +459,13 @@ unsafe extern "C" fn omp_target_memset_async(
     }
     let address = memory.addr();
     let work = move || {
-        // SAFETY: the program keeps the memory until its task has ended.
+        // SAFETY: this is the task, so the memory is still valid by the caller's promise.
         unsafe { omp_target_memset(address as *mut c_void, byte, bytes, number) };
         DONE
     };
-    // SAFETY: the module's promise.
+    // SAFETY: `dependences` has `count` elements, by the caller's promise.
     unsafe { depend::run_as_task(Box::new(work), count, dependences) };
     memory
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_target_associate_ptr(
-    host: *const c_void,
-    memory: *const c_void,
-    bytes: usize,
-    offset: usize,
-    number: c_int,
-) -> c_int {
-    let _span = profile::span("omp_target_associate_ptr", String::new);
-    if host.is_null() || memory.is_null() || bytes == 0 {
-        message::error("Call to omp_target_associate_ptr with invalid arguments");
-        return FAILED;
-    }
-    let Some(device) = device(number) else {
-        message::error("omp_target_associate_ptr: no association possible on the host");
-        return FAILED;
-    };
-    let address = memory.addr().wrapping_add(offset) as u64;
-    let associated = match AddrRange::new(host.addr(), bytes) {
-        Some(range) => device.table.associate(range, address),
-        None => Err("The range to be associated runs past the end of the address space"),
-    };
-    result(associated)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_target_disassociate_ptr(host: *const c_void, number: c_int) -> c_int {
-    let _span = profile::span("omp_target_disassociate_ptr", String::new);
-    if host.is_null() {
-        message::error("Call to omp_target_disassociate_ptr with invalid host_ptr");
-        return FAILED;
-    }
-    let Some(device) = device(number) else {
-        message::error("omp_target_disassociate_ptr: no association possible on the host");
-        return FAILED;
-    };
-    result(device.table.disassociate(host.addr()))
-}
-
-fn result(done: Result<(), crate::device::table::Refused>) -> c_int {
-    match done {
-        Ok(()) => DONE,
-        Err(why) => {
-            message::error(why);
-            FAILED
-        }
-    }
-}
-
-/// Prints the mapping tables.
-#[unsafe(no_mangle)]
-extern "C" fn ompx_dump_mapping_tables() {
-    for (number, lines) in construct::all_tables() {
-        for line in lines {
-            message::print(format_args!("omptarget device {number} info: {line}"));
-        }
-    }
-}
-
-/// Names of devices that programs have requested, which stay valid.
-static UIDS: Mutex<Vec<CString>> = Mutex::new(Vec::new());
-
-/// The unique name of a device: its name and number.
-fn uid(number: c_int) -> String {
-    match device(number) {
-        None => "HOST".to_owned(),
-        Some(device) => format!("{}-{}", device.name, device.number),
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
-    if number != omp_get_initial_device() && !(0..omp_get_num_devices()).contains(&number) {
-        return std::ptr::null();
-    }
-    let Ok(uid) = CString::new(uid(number)) else {
-        return std::ptr::null();
-    };
-    let mut uids = lock(&UIDS);
-    if let Some(known) = uids.iter().find(|known| **known == uid) {
-        return known.as_ptr();
-    }
-    // A string's content does not move with the string.
-    let text = uid.as_ptr();
-    uids.push(uid);
-    text
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn omp_get_device_from_uid(wanted: *const c_char) -> c_int {
-    /// OpenMP's number of no device.
-    const INVALID: c_int = -2;
-    if wanted.is_null() {
-        return INVALID;
-    }
-    // SAFETY: the module's promise: a C string.
-    let wanted = unsafe { CStr::from_ptr(wanted) }.to_string_lossy();
-    let numbers = (0..omp_get_num_devices()).chain([omp_get_initial_device()]);
-    let mut found = numbers.filter(|&number| uid(number) == wanted);
-    found.next().unwrap_or(INVALID)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Enough calls for a figure, also on a busy machine.
+//! Measuring until there are enough calls for a figure, also on a busy machine.
 
 use std::time::Duration;
 

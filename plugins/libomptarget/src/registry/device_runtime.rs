@@ -1,4 +1,4 @@
-//! The environments that LLVM's device runtime reads: of a device, of a kernel, of a launch.
+//! The data that LLVM's device runtime reads: the environments of a device, of a kernel, of a launch.
 //!
 //! An image that is linked with the runtime has a variable for the device's, which the host fills,
 //! and for each kernel a constant, which the compiler has filled. A launch's environment is the
@@ -206,9 +206,9 @@ impl KernelEnvironment {
     }
 }
 
-/// The device runtime's memory for an image on a device.
+/// The data of LLVM's device runtime for an image on a device.
 #[derive(Default)]
-pub(crate) struct Environment {
+pub(crate) struct RuntimeData {
     /// The environments and the calls, which device code reads. Dropped before their memory.
     _reserved: Vec<Reservation>,
     /// The environment of launches without reductions: zeros, which are never written.
@@ -217,7 +217,7 @@ pub(crate) struct Environment {
     _calls: Option<DeviceBuffer>,
 }
 
-impl Environment {
+impl RuntimeData {
     /// Fills in the program's environment, if it has one.
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl Environment {
         let words: Vec<u64> = words.collect();
         let upload = |words: &[u64]| {
             let memory = device.runtime.alloc_from(words);
-            memory.map_err(|error| message::error(&error.to_string()))
+            memory.map_err(|error| message::failure(&error))
         };
         let table = (!words.is_empty()).then(|| upload(&words)).transpose()?;
         let parallelism = kernels.filter_map(|kernel| {
@@ -286,7 +286,7 @@ impl Environment {
 /// The program's variable `name`, of at least `bytes` bytes.
 fn global(program: &Program, name: &str, bytes: usize) -> Result<Option<Global>, Failed> {
     let found = program.global(name);
-    let found = found.map_err(|error| message::error(&error.to_string()))?;
+    let found = found.map_err(|error| message::failure(&error))?;
     match found {
         Some(found) if found.size != 0 && found.size < bytes as u64 => {
             Err(message::error(&format!(

@@ -77,7 +77,7 @@ impl Waiting {
 }
 
 /// Keeps the object with `data` loaded until the process ends. Returns its name, for messages.
-pub(crate) fn pin(data: *const c_void, when: When) -> String {
+pub(crate) fn keep_loaded(data: *const c_void, when: When) -> String {
     let Some(path) = object_of(data.addr()) else {
         let program = std::env::args().next().unwrap_or_default();
         return last_part(&program).to_owned();
@@ -88,7 +88,7 @@ pub(crate) fn pin(data: *const c_void, when: When) -> String {
         When::Later => {
             WAITING.add(path);
             // For programs that start no region before they close the library.
-            let thread = std::thread::Builder::new().name("libgomp pin".to_owned());
+            let thread = std::thread::Builder::new().name("keep loaded".to_owned());
             if let Err(error) = thread.spawn(keep_all) {
                 tracing::warn!(%error, name, "a library with an image must not be closed");
             }
