@@ -133,7 +133,7 @@ impl Param {
             Arg::InOut(path) => (read(runtime, path)?, Some(path.clone())),
         };
         Ok(Self {
-            bytes: buffer.address().to_ne_bytes().to_vec(),
+            bytes: buffer.address().0.to_ne_bytes().to_vec(),
             buffer: Some(buffer),
             out,
         })

@@ -8,7 +8,7 @@ use super::Result;
 use super::copies::Copies;
 use super::on_device::OnDevice;
 use crate::base::ranges::AddrRange;
-use crate::device::{Fill, Params};
+use crate::device::{DeviceAddr, Fill, Params};
 
 /// The arguments of one launch. They are on the device as long as this value lives.
 pub(super) struct StagedArgs<'a>(Vec<ArgLocation<'a>>);
@@ -77,10 +77,10 @@ impl<'a> StagedArgs<'a> {
                     continue;
                 }
                 // An aligned address other than null, as Rust's references require.
-                ArgLocation::Empty(memory) => (memory.align() as u64, memory),
+                ArgLocation::Empty(memory) => (DeviceAddr(memory.align() as u64), memory),
                 ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
             };
-            params.push(&address.to_ne_bytes());
+            params.push(&address.0.to_ne_bytes());
             if let Some(elements) = memory.elements() {
                 params.push(&(elements as u64).to_ne_bytes());
             }
@@ -129,10 +129,11 @@ impl<'a> ArgLocation<'a> {
 }
 
 impl BufferArg<'_> {
-    fn address(&self) -> u64 {
+    /// The null address if it is not on the device yet.
+    fn address(&self) -> DeviceAddr {
         let start = self.range.start();
         let on_device = self.on_device.as_ref();
-        on_device.map_or(0, |on_device| on_device.address_of(start))
+        on_device.map_or(DeviceAddr(0), |on_device| on_device.address_of(start))
     }
 }
 

@@ -20,8 +20,8 @@ pub struct DeviceBuffer {
 impl DeviceBuffer {
     /// Its device address.
     #[must_use]
-    pub fn address(&self) -> u64 {
-        self.address.0
+    pub fn address(&self) -> DeviceAddr {
+        self.address
     }
 
     /// Its size in bytes.

@@ -47,7 +47,7 @@ pub(super) fn connect(
         // SAFETY: `bytes` lives until `synchronize` returns.
         unsafe { queue.copy_to_device(address, bytes.as_ptr(), bytes.len())? };
         queue.synchronize()?;
-        written.push(inner.server.reserved.reserve(address.0, size));
+        written.push(inner.server.reserved.reserve(address, size));
         Ok(())
     };
     write(ADDITIONAL_ICVS, &icv_bytes(&icvs))?;
@@ -69,7 +69,7 @@ pub(super) fn connect(
     }
     // The `host` device wrote this variable when it loaded the image.
     if let Some(Global { address, size }) = module.global(HOST_ARCH)? {
-        written.push(inner.server.reserved.reserve(address.0, size));
+        written.push(inner.server.reserved.reserve(address, size));
     }
     Ok(Connected {
         variables: written,

@@ -88,12 +88,12 @@ impl<'a> Copies<'a> {
     /// a kernel that is [launched](Self::launch) later has ended without an error.
     pub(super) unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
-        unsafe { self.queue().copy_to_device(DeviceAddr(to), from, len)? };
+        unsafe { self.queue().copy_to_device(to, from, len)? };
         let counts = self.runtime.counts();
         counts.to.fetch_add(1, Ordering::Relaxed);
         counts.to_bytes.fetch_add(len as u64, Ordering::Relaxed);
@@ -108,11 +108,11 @@ impl<'a> Copies<'a> {
     pub(super) unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
-        unsafe { self.queue().copy_from_device(to, DeviceAddr(from), len)? };
+        unsafe { self.queue().copy_from_device(to, from, len)? };
         let counts = self.runtime.counts();
         counts.from.fetch_add(1, Ordering::Relaxed);
         counts.from_bytes.fetch_add(len as u64, Ordering::Relaxed);

@@ -199,7 +199,7 @@ impl Runtime {
     /// long as the reservation lives. Reserve variables that only the host writes and that device
     /// code trusts.
     #[must_use]
-    pub fn reserve(&self, address: u64, len: u64) -> Reservation {
+    pub fn reserve(&self, address: DeviceAddr, len: u64) -> Reservation {
         self.inner.server.reserved.reserve(address, len)
     }
 

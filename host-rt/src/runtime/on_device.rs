@@ -4,7 +4,7 @@ use host_fn::Argument;
 
 use super::{DeviceBuffer, Result, Runtime};
 use crate::base::ranges::AddrRange;
-use crate::device::{Fill, Queue};
+use crate::device::{DeviceAddr, Fill, Queue};
 
 /// Device memory for a range of host memory, freed when dropped.
 pub(crate) struct OnDevice {
@@ -12,7 +12,7 @@ pub(crate) struct OnDevice {
     /// Frees the memory when dropped.
     _buffer: DeviceBuffer,
     /// The device address of the first byte of `range`.
-    address: u64,
+    address: DeviceAddr,
 }
 
 impl OnDevice {
@@ -38,7 +38,7 @@ impl OnDevice {
     }
 
     /// The device address of the byte at host address `host`, which lies in the range.
-    pub(crate) fn address_of(&self, host: usize) -> u64 {
+    pub(crate) fn address_of(&self, host: usize) -> DeviceAddr {
         self.address + (host - self.range.start()) as u64
     }
 }

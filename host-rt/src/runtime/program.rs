@@ -9,7 +9,9 @@ use targets::count::{Names, Parameters};
 use super::panic_record::PanicRecord;
 use super::{DeviceBuffer, Inner, Launch, Result, Runtime, RuntimeError};
 use crate::base::lock::lock;
-use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Params, Queue};
+use crate::device::{
+    BlockShape, DeviceAddr, Global, Grid, KernelLimits, LaunchContext, Module, Params, Queue,
+};
 use crate::image::{Image, ImageError, KernelDeclaration};
 use crate::serve::{ForeignFunction, FunctionTable, LaunchWire, RegisteredFunction};
 use crate::wire::Reservation;
@@ -134,6 +136,12 @@ macro_rules! plain_args {
 }
 
 plain_args!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
+
+impl KernelArg for DeviceAddr {
+    fn push_to(&self, params: &mut Params) {
+        self.0.push_to(params);
+    }
+}
 
 impl KernelArg for DeviceBuffer {
     fn push_to(&self, params: &mut Params) {

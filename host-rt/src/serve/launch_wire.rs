@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::poller::ServedWire;
 use super::{Server, lock};
-use crate::device::DeviceError;
+use crate::device::{DeviceAddr, DeviceError};
 use crate::wire::WireParts;
 use crate::wire::gcn_queue::GcnQueue;
 
@@ -81,7 +81,7 @@ impl LaunchWire {
 
     /// Device address of the [`GcnQueue`](shared_abi::wire::gcn_queue::GcnQueue).
     #[must_use]
-    pub fn address(&self) -> u64 {
+    pub fn address(&self) -> DeviceAddr {
         self.pooled().served.wire.address()
     }
 

@@ -44,7 +44,7 @@ impl Claims {
         Ok(Self {
             device: Arc::clone(device),
             address,
-            _reservation: reserved.reserve(address.0, bytes),
+            _reservation: reserved.reserve(address, bytes),
         })
     }
 }
@@ -129,7 +129,7 @@ impl Server {
         Ok(DeviceConfig {
             wire_kind: kind.0,
             slots: self.config.wire.slots,
-            wire: self.attach(kind, common)?,
+            wire: self.attach(kind, common)?.0,
             claims: common.claims.address.0,
             bounce: common.access.bounce.device.0,
             wake_word: self.poller.wake_word.device_address(),
@@ -152,7 +152,7 @@ impl Server {
 
     /// Device address of the wire of that kind; created if missing. The caller has locked
     /// `attaching`.
-    fn attach(&self, kind: WireKind, common: &Common) -> Result<u64, DeviceError> {
+    fn attach(&self, kind: WireKind, common: &Common) -> Result<DeviceAddr, DeviceError> {
         let index = wire_index(kind);
         if let Some(served) = self.wires.by_kind[index].get() {
             return Ok(served.wire.address());

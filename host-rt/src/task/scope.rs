@@ -175,7 +175,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             if let Some(buffer) = elsewhere {
                 refused.get_or_insert_with(|| {
                     format!(
-                        "kernel `{}` runs on device `{}`, and the buffer at {:#x} is of another \
+                        "kernel `{}` runs on device `{}`, and the buffer at {} is of another \
                          runtime, on device `{}`: allocate it with the runtime that has loaded \
                          the kernel",
                         kernel.declaration().name,

@@ -47,11 +47,11 @@ impl Copier {
     }
 
     /// Offset of a device range in the bounce area; `None` if it is not inside.
-    pub(super) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
+    pub(super) fn offset_in_bounce(&self, address: DeviceAddr, len: u64) -> Option<usize> {
         self.access
             .bounce
-            .contains(DeviceAddr(address), len)
-            .then(|| (address - self.access.bounce.device.0) as usize)
+            .contains(address, len)
+            .then(|| (address.0 - self.access.bounce.device.0) as usize)
     }
 
     /// Copies from the bounce area at offset `at`. Panics if the range is not inside.
@@ -95,7 +95,7 @@ impl Copier {
     pub(super) unsafe fn fetch(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError> {
         match self.offset_in_bounce(from, len as u64) {
@@ -103,7 +103,7 @@ impl Copier {
             Some(at) => unsafe { self.read_bounce(at, to, len) },
             // SAFETY: the caller ensures that `to` is writable, and unused until `finish` has
             // waited for the queue.
-            None => unsafe { self.queue()?.copy_from_device(to, DeviceAddr(from), len)? },
+            None => unsafe { self.queue()?.copy_from_device(to, from, len)? },
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Copier {
     /// returns.
     pub(super) unsafe fn store(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -126,17 +126,17 @@ impl Copier {
             // waited for the queue.
             None => unsafe {
                 self.access.reserved.check(to, len)?;
-                self.queue()?.copy_to_device(DeviceAddr(to), from, len)?;
+                self.queue()?.copy_to_device(to, from, len)?;
             },
         }
         Ok(())
     }
 
     /// Stores a word that a device thread waits for in device memory.
-    pub(super) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+    pub(super) fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         self.access.reserved.check(to, 4)?;
         let queue = self.queue()?;
-        queue.store_word(DeviceAddr(to), word)?;
+        queue.store_word(to, word)?;
         queue.synchronize()
     }
 

@@ -35,7 +35,7 @@ pub enum Completion {
     /// The word `written` of this slot of the `gcn-queue`.
     Slot(u32),
     /// The word at this device address.
-    Signal(u64),
+    Signal(DeviceAddr),
 }
 
 impl GccRequest {
@@ -62,7 +62,7 @@ impl GccRequest {
     /// none.
     pub(super) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
         let blocks = |addr, len| {
-            let at = copier.offset_in_bounce(addr, len)?;
+            let at = copier.offset_in_bounce(DeviceAddr(addr), len)?;
             Some(at / BLOCK..(at + len as usize).div_ceil(BLOCK))
         };
         let Some(first) = blocks(self.addrs, 8) else {
@@ -87,7 +87,7 @@ pub(super) fn read_args(
     let mut fetch = |to: *mut u8, from: u64, len: usize| {
         // SAFETY: the calls below pass vectors with room for `len` bytes, which are unused until
         // `finish` has returned.
-        unsafe { copier.fetch(to, from, len) }
+        unsafe { copier.fetch(to, DeviceAddr(from), len) }
     };
     let fetched = fetch(list.as_mut_ptr().cast(), words.addrs, count * 8)
         .and_then(|()| fetch(list[count..].as_mut_ptr().cast(), words.sizes, count * 8))
@@ -109,7 +109,7 @@ pub fn complete(memory: &impl SystemWords, signal: usize) {
 }
 
 /// Completes the request whose completion word is at device address `signal`.
-pub(super) fn complete_at(copier: &mut Copier, signal: u64) -> Result<(), DeviceError> {
+pub(super) fn complete_at(copier: &mut Copier, signal: DeviceAddr) -> Result<(), DeviceError> {
     match copier.offset_in_bounce(signal, 4) {
         Some(at) if at.is_multiple_of(4) => {
             complete(&copier.bounce(), at);

@@ -15,7 +15,7 @@ pub use super::gcc::complete;
 use super::gcc::{Completion, GccRequest};
 use super::memory::{Wire, WireConfig};
 use super::{DeviceAccess, Poll, PollWire, ProtocolError};
-use crate::device::MappedMemory;
+use crate::device::{DeviceAddr, MappedMemory};
 
 /// Finds published requests.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl<S: SystemWords> Poller<S> {
             addrs: word(offset_of!(Slot, addrs)),
             sizes: word(offset_of!(Slot, sizes)),
             kinds: word(offset_of!(Slot, kinds)),
-            completion: Completion::Signal(signal),
+            completion: Completion::Signal(DeviceAddr(signal)),
         };
         // Relaxed: R3 orders it before the stores of the next lap's owner.
         self.system

@@ -30,7 +30,7 @@ use shared_abi::words::{Coherent, Load, Store, SystemWords};
 use super::gcc::{Completion, GccRequest};
 use super::memory::Wire;
 use super::{DeviceAccess, Poll, PollWire, ProtocolError};
-use crate::device::MappedMemory;
+use crate::device::{DeviceAddr, MappedMemory};
 
 /// Finds published messages.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl<S: SystemWords> Poller<S> {
                         state = State::Answering;
                         Completion::Slot(slot)
                     }
-                    signal => Completion::Signal(signal),
+                    signal => Completion::Signal(DeviceAddr(signal)),
                 };
                 Poll::Request(GccRequest {
                     func: word(offset_of!(GcnCall, func)),

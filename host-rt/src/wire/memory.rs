@@ -4,7 +4,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::words::Coherent;
 
 use super::DeviceAccess;
-use crate::device::MappedMemory;
+use crate::device::{DeviceAddr, MappedMemory};
 
 /// Configuration of a wire.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// Its device address.
-    pub(crate) fn address(&self) -> u64 {
-        self.memory.device.0
+    pub(crate) fn address(&self) -> DeviceAddr {
+        self.memory.device
     }
 
     /// The number of slots, if all launches share them and each request keeps one until it

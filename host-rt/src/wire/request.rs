@@ -9,7 +9,7 @@ use super::arg::{ArgLocation, MarshalledBit};
 use super::gcc::Completion;
 use super::memory::Wire;
 use super::{Arg, ArgRange, ArgsError, Copier, gcc, gcc_slot, gcn_queue, native};
-use crate::device::DeviceError;
+use crate::device::{DeviceAddr, DeviceError};
 
 /// The words of a request, by family of wires.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Request {
         // `finish`.
         unsafe {
             match range.location {
-                ArgLocation::Device => copier.fetch(to, addr, len)?,
+                ArgLocation::Device => copier.fetch(to, DeviceAddr(addr), len)?,
                 ArgLocation::Slot(offset, _) => {
                     native::read_payload(&self.wire, self.native_words(), offset, to, len);
                 }
@@ -172,7 +172,7 @@ impl Request {
         // `finish`.
         unsafe {
             match range.location {
-                ArgLocation::Device => copier.store(addr, from, len)?,
+                ArgLocation::Device => copier.store(DeviceAddr(addr), from, len)?,
                 ArgLocation::Slot(offset, bit) => {
                     native::write_payload(&self.wire, self.native_words(), offset, from, len);
                     self.mark_written(bit);

@@ -8,14 +8,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// The reserved ranges of a device: lengths by address, without overlaps.
 #[derive(Debug, Default)]
-pub(crate) struct Reserved(RwLock<BTreeMap<u64, u64>>);
+pub(crate) struct Reserved(RwLock<BTreeMap<DeviceAddr, u64>>);
 
 /// Protects a range of device memory from calls until it is dropped: results and completion words
 /// with addresses in the range are refused.
 #[derive(Debug)]
 pub struct Reservation {
     reserved: Arc<Reserved>,
-    address: u64,
+    address: DeviceAddr,
 }
 
 impl Drop for Reservation {
@@ -31,7 +31,7 @@ impl Drop for Reservation {
 
 impl Reserved {
     /// Reserves `len` bytes at `address`, which no other reservation overlaps.
-    pub(crate) fn reserve(self: &Arc<Self>, address: u64, len: u64) -> Reservation {
+    pub(crate) fn reserve(self: &Arc<Self>, address: DeviceAddr, len: u64) -> Reservation {
         let mut ranges = self.0.write().unwrap_or_else(PoisonError::into_inner);
         ranges.insert(address, len);
         drop(ranges);
@@ -45,14 +45,15 @@ impl Reserved {
     ///
     /// # Errors
     /// [`DeviceError::Unreachable`] if one of them is reserved.
-    pub(super) fn check(&self, address: u64, len: usize) -> Result<(), DeviceError> {
+    pub(super) fn check(&self, address: DeviceAddr, len: usize) -> Result<(), DeviceError> {
         let len = len as u64;
         let ranges = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let before_end = ranges.range(..address.saturating_add(len)).next_back();
+        let end = DeviceAddr(address.0.saturating_add(len));
+        let before_end = ranges.range(..end).next_back();
         match before_end {
-            Some((&start, &size)) if start.saturating_add(size) > address => {
+            Some((&start, &size)) if start.0.saturating_add(size) > address.0 => {
                 Err(DeviceError::Unreachable {
-                    address: DeviceAddr(address),
+                    address,
                     len,
                     what: "the runtime's own variables",
                 })
@@ -69,9 +70,9 @@ mod tests {
     #[test]
     fn a_write_that_touches_a_reserved_range_is_refused() {
         let reserved = Arc::new(Reserved::default());
-        let first = reserved.reserve(100, 48);
-        let _last = reserved.reserve(u64::MAX - 7, 8);
-        let is_free = |address, len| reserved.check(address, len).is_ok();
+        let first = reserved.reserve(DeviceAddr(100), 48);
+        let _last = reserved.reserve(DeviceAddr(u64::MAX - 7), 8);
+        let is_free = |address, len| reserved.check(DeviceAddr(address), len).is_ok();
         for (address, len) in [(0, 100), (148, 1), (148, 1 << 20), (0, 0)] {
             assert!(is_free(address, len), "{len} bytes at {address}");
         }

@@ -97,10 +97,10 @@ impl Launcher {
         let arguments = Arguments {
             vars,
             reserved: 0,
-            queue: queue.address(),
-            heap: self.heap.address(),
-            arena: if arenas == 0 { 0 } else { memory.address() },
-            stacks: memory.address() + arenas,
+            queue: queue.address().0,
+            heap: self.heap.address().0,
+            arena: if arenas == 0 { 0 } else { memory.address().0 },
+            stacks: memory.address().0 + arenas,
             arena_bytes: layout.arena,
             stack_bytes: layout.stack,
         };

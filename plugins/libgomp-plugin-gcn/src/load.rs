@@ -126,6 +126,6 @@ fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer> {
         let source = Box::new(error);
         Error::Heap { bytes, source }
     })?;
-    device.write_bytes(DeviceAddr(heap.address()), &bytes.to_le_bytes())?;
+    device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
     Ok(heap)
 }

@@ -58,7 +58,7 @@ impl Kernels for Launcher {
     fn construct(&self, device: &Device) -> Result<()> {
         for (kernel, has_stack) in &self.constructors {
             let stacks = device.launch_memory(STACK)?;
-            let end = stacks.address() + STACK;
+            let end = stacks.address().0 + STACK;
             let args: &[&dyn host_rt::KernelArg] = if *has_stack { &[&end] } else { &[] };
             let grid = Grid {
                 teams: 1,
@@ -89,7 +89,7 @@ impl Kernels for Launcher {
             lane_axis: Axis::X,
             shared_bytes: self.lowlat,
         });
-        let address = stacks.address();
+        let address = stacks.address().0;
         // SAFETY: GCC's kernels have these three parameters. The caller keeps the memory of the
         // variables; the launch owns the stacks.
         let mut launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) }?;

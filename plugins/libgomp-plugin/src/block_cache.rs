@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_rt::DeviceBuffer;
+use host_rt::device::DeviceAddr;
 
 /// Maximum bytes in the cache: enough for several launches that fill the largest GPU.
 const MAX_BYTES: u64 = 4 << 30;
@@ -86,8 +87,9 @@ impl CachedBlock {
 
     /// Its device address.
     #[must_use]
-    pub fn address(&self) -> u64 {
-        self.block.as_ref().map_or(0, DeviceBuffer::address)
+    pub fn address(&self) -> DeviceAddr {
+        let block = self.block.as_ref();
+        block.expect("only the drop takes it").address()
     }
 }
 

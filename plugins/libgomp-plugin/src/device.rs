@@ -139,7 +139,7 @@ impl Device {
     /// There is not enough memory.
     pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64, host_rt::RuntimeError> {
         let buffer = self.memory(bytes)?;
-        let address = buffer.address();
+        let address = buffer.address().0;
         self.write().insert(address, Memory::Allocated(buffer));
         Ok(address)
     }

@@ -82,7 +82,7 @@ fn answer(host: &View, request: &GccRequest) {
     let Completion::Signal(signal) = request.completion else {
         panic!("a request without a signal")
     };
-    let own = signal as usize;
+    let own = signal.0 as usize;
     assert_eq!(
         host.load64(own + 8, Relaxed),
         id,

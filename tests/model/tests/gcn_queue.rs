@@ -112,7 +112,7 @@ fn answer(host: &View, request: &GccRequest) {
     host.store64(own + 8, !id, Order::Relaxed);
     match request.completion {
         Completion::Signal(signal) => {
-            assert_eq!(signal, request.addrs, "another completion word");
+            assert_eq!(signal.0, request.addrs, "another completion word");
             gcc_ring::complete(host, own);
         }
         Completion::Slot(slot) => complete(host, slot),

@@ -6,6 +6,7 @@ use shared_abi::wire::gcn_queue::{CALL, DOUBLE, GcnMessage, GcnQueue, INTEGER, L
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::{Poller, complete, slot_offset};
+use crate::device::DeviceAddr;
 use crate::wire::gcc::{Completion, GccRequest};
 use crate::wire::{Poll, ProtocolError};
 
@@ -148,7 +149,7 @@ fn counters_wrap_and_slots_are_used_again() {
         device.send(INTEGER, b"\0", &[n]);
         assert_prints(&mut poller, format!("{n}\n").as_bytes());
         device.call(100 + n);
-        assert_takes(&mut poller, 100 + n, Completion::Signal(14));
+        assert_takes(&mut poller, 100 + n, Completion::Signal(DeviceAddr(14)));
         assert_eq!(device.consumed(), device.get32(4));
     }
 }
@@ -160,7 +161,7 @@ fn a_slow_thread_delays_text_and_no_calls() {
         let slow = device.draw();
         device.send(LINE, b"later\0", &[0]);
         device.call(7);
-        assert_takes(&mut poller, 7, Completion::Signal(14));
+        assert_takes(&mut poller, 7, Completion::Signal(DeviceAddr(14)));
         assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 0));
         if kernel_ended {
             assert_eq!(poller.poll_text(), Poll::Printed(b"later\n".to_vec()));
@@ -217,8 +218,8 @@ fn poll_text_skips_calls() {
     device.call(2);
     assert_eq!(poller.poll_text(), Poll::Printed(b"text\n".to_vec()));
     assert_eq!(poller.poll_text(), Poll::Empty);
-    assert_takes(&mut poller, 1, Completion::Signal(14));
-    assert_takes(&mut poller, 2, Completion::Signal(14));
+    assert_takes(&mut poller, 1, Completion::Signal(DeviceAddr(14)));
+    assert_takes(&mut poller, 2, Completion::Signal(DeviceAddr(14)));
     assert_eq!(device.consumed(), 3);
 }
 

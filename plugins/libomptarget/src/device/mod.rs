@@ -94,7 +94,7 @@ impl Device {
     /// There is not enough memory.
     pub(crate) fn alloc_by_address(&self, bytes: u64) -> Result<u64, Failed> {
         let memory = self.alloc(bytes)?;
-        let address = memory.address();
+        let address = memory.address().0;
         lock(&self.allocations).insert(address, memory);
         Ok(address)
     }

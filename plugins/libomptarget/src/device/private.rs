@@ -1,5 +1,6 @@
 //! Data of which each construct has its own copy: `private` and `firstprivate`.
 
+use host_rt::device::DeviceAddr;
 use host_rt::{DeviceBuffer, Reservation};
 
 use super::Device;
@@ -101,7 +102,7 @@ impl Private {
     /// There is not enough memory.
     pub(crate) fn alloc(&mut self, device: &Device, bytes: u64) -> Result<u64, Failed> {
         let memory = device.alloc(bytes)?;
-        let address = memory.address();
+        let address = memory.address().0;
         self.memory.push(memory);
         Ok(address)
     }
@@ -112,7 +113,8 @@ impl Private {
     /// There is not enough memory.
     pub(crate) fn alloc_reserved(&mut self, device: &Device, bytes: u64) -> Result<u64, Failed> {
         let address = self.alloc(device, bytes)?;
-        self.reserved.push(device.runtime.reserve(address, bytes));
+        self.reserved
+            .push(device.runtime.reserve(DeviceAddr(address), bytes));
         Ok(address)
     }
 

@@ -118,7 +118,7 @@ impl Table {
             )));
         };
         let memory = device.alloc(request.padding + request.bytes as u64)?;
-        let allocation = memory.address();
+        let allocation = memory.address().0;
         let place = allocation + request.padding;
         let mapped = Mapped::new(request.base, range, place, request.name, Some(memory));
         let mapped = Arc::new(mapped);

@@ -252,7 +252,7 @@ impl RuntimeData {
             device: device.number as u32,
             dynamic_shared_bytes: settings::shared_bytes(),
             clock: u64::from(device.runtime.clock_khz()) * 1000,
-            indirect_calls: table.as_ref().map_or(0, DeviceBuffer::address),
+            indirect_calls: table.as_ref().map_or(0, |calls| calls.address().0),
             indirect_call_count: calls.len() as u64,
             parallelism: parallelism.max().unwrap_or(1).max(1),
         };
@@ -267,7 +267,7 @@ impl RuntimeData {
         let buffers = [&idle, &table].into_iter().flatten();
         let reserved = buffers
             .map(|memory| (memory.address(), memory.bytes()))
-            .chain([(found.address.0, size_of::<DeviceEnvironment>() as u64)]);
+            .chain([(found.address, size_of::<DeviceEnvironment>() as u64)]);
         Ok(Self {
             _reserved: reserved
                 .map(|(address, len)| device.runtime.reserve(address, len))
@@ -279,7 +279,7 @@ impl RuntimeData {
 
     /// The environment of launches without reductions of teams; 0 if no code reads one.
     pub(crate) fn idle(&self) -> u64 {
-        self.idle.as_ref().map_or(0, DeviceBuffer::address)
+        self.idle.as_ref().map_or(0, |idle| idle.address().0)
     }
 }
 

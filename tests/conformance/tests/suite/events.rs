@@ -90,14 +90,11 @@ fn an_event_is_pending_and_then_done(target: &Target) {
     let before = queue.record_event();
     let mut copied = [0u32; 2];
     // SAFETY: the words are left alone until the event behind the copy is reached.
-    unsafe { queue.copy_from_device(copied.as_mut_ptr().cast(), DeviceAddr(words.address()), 8) }
-        .unwrap();
+    unsafe { queue.copy_from_device(copied.as_mut_ptr().cast(), words.address(), 8) }.unwrap();
     let new = [7u32, 8];
     // SAFETY: the words are left alone until the event after the copy is reached.
-    unsafe { queue.copy_to_device(DeviceAddr(words.address()), new.as_ptr().cast(), 8) }.unwrap();
-    queue
-        .store_word(DeviceAddr(words.address() + 4), 9)
-        .unwrap();
+    unsafe { queue.copy_to_device(words.address(), new.as_ptr().cast(), 8) }.unwrap();
+    queue.store_word(words.address() + 4, 9).unwrap();
     let behind = queue.record_event();
     let pending = [&before, &behind].map(is_pending);
     gate.open();
@@ -121,7 +118,7 @@ fn a_queue_waits_for_another(target: &Target) {
     // Empty places wait, too.
     let place = other.record_event();
     other
-        .copy_on_device(DeviceAddr(to.address()), DeviceAddr(from.address()), 4)
+        .copy_on_device(to.address(), from.address(), 4)
         .unwrap();
     let behind = other.record_event();
     let pending = [&place, &behind].map(is_pending);
@@ -203,8 +200,7 @@ fn a_failure_travels(target: &Target) {
     let later = enqueue_act(&session, &mut *queues[1], 2);
     let mut copied = 0u32;
     // SAFETY: the word is left alone until the event behind the copy is reached.
-    unsafe { queues[1].copy_from_device((&raw mut copied).cast(), DeviceAddr(words.address()), 4) }
-        .unwrap();
+    unsafe { queues[1].copy_from_device((&raw mut copied).cast(), words.address(), 4) }.unwrap();
     let behind = queues[1].record_event();
     let pending = [&event, &behind].map(is_pending);
     trap.send(()).unwrap();
@@ -231,10 +227,8 @@ fn a_failure_travels(target: &Target) {
         let late = enqueue_act(&session, &mut *queues[2], 3);
         assert_eq!(fault(&late.0), cause.not_run().to_string());
         // SAFETY: the word is left alone until the event after the copy is reached.
-        unsafe {
-            queues[2].copy_from_device((&raw mut copied).cast(), DeviceAddr(outcomes.address()), 4)
-        }
-        .unwrap_err();
+        unsafe { queues[2].copy_from_device((&raw mut copied).cast(), outcomes.address(), 4) }
+            .unwrap_err();
     }
     assert_eq!(*asked.lock().unwrap(), [1], "nobody else has run");
 }
@@ -262,7 +256,7 @@ fn a_copy_fails_in_its_turn(target: &Target) {
     let gate = Gate::close(&session, &mut *queue);
     let bytes = [1u8; 64];
     // SAFETY: the bytes are left alone until the event behind the copy has failed.
-    unsafe { queue.copy_to_device(DeviceAddr(gone.address()), bytes.as_ptr(), 64) }.unwrap();
+    unsafe { queue.copy_to_device(gone.address(), bytes.as_ptr(), 64) }.unwrap();
     let event = queue.record_event();
     drop(gone);
     gate.open();
@@ -477,13 +471,13 @@ fn copies_behind_a_caller_hold_up_no_call(target: &Target) {
     let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &3u32, &outcomes[0]];
     let before = session.enqueue(&mut *first, "call_act", (1, 1), &args);
     // SAFETY: `copied` is left alone until both queues have been synchronised.
-    unsafe { first.copy_from_device(to_first, DeviceAddr(outcomes[0].address()), len) }.unwrap();
+    unsafe { first.copy_from_device(to_first, outcomes[0].address(), len) }.unwrap();
     let args: [&dyn KernelArg; 4] = [&8u64, &0u64, &2u32, &outcomes[1]];
     let behind = session.enqueue(&mut *first, "call_act", (1, 1), &args);
     let event = first.record_event();
     second.wait_event(&event);
     // SAFETY: `copied` is left alone until both queues have been synchronised.
-    unsafe { second.copy_from_device(to_second, DeviceAddr(outcomes[1].address()), len) }.unwrap();
+    unsafe { second.copy_from_device(to_second, outcomes[1].address(), len) }.unwrap();
     second.synchronize().unwrap();
     assert_eq!(event.check(), EventState::Done);
     before.wait().unwrap();

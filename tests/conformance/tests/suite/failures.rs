@@ -172,7 +172,7 @@ fn nobody_registered_it(target: &Target) {
 fn no_function_word(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let unregistered = crate::raw::words(&session).unregistered;
-    let memory = session.zeroed::<u64>(1).address();
+    let memory = session.zeroed::<u64>(1).address().0;
     let mut none = vec![0x1234, 1, memory, unregistered + 1, u64::MAX - 1];
     // On `gcc-slot` this word is the host's own mark of a request that it has taken.
     if target.is_parallel() {

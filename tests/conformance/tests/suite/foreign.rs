@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::RawCall;
-use host_rt::device::{DeviceAddr, Fill};
+use host_rt::device::Fill;
 use host_rt::map::Arg;
 use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use host_rt::shared_abi::map_kind::MapKind;
@@ -174,15 +174,11 @@ fn copies_on_the_device(target: &Target) {
     let to = session.runtime.alloc_filled(300, Fill::Any).unwrap();
     let mut queue = session.runtime.queue().unwrap();
     queue
-        .copy_on_device(
-            DeviceAddr(to.address() + 3),
-            DeviceAddr(from.address() + 1),
-            200,
-        )
+        .copy_on_device(to.address() + 3, from.address() + 1, 200)
         .unwrap();
     queue.synchronize().unwrap();
     let copied = read::<u8>(&to);
     assert!(copied[3..203] == (1..=200).collect::<Vec<u8>>());
-    let past = queue.copy_on_device(DeviceAddr(to.address()), DeviceAddr(from.address()), 301);
+    let past = queue.copy_on_device(to.address(), from.address(), 301);
     past.and_then(|()| queue.synchronize()).unwrap_err();
 }

@@ -95,7 +95,7 @@ fn gcc(session: &Session) -> Gcc {
 /// With a completion word in device memory, as in GCC's own code.
 fn send_gcc(session: &Session, mut request: Gcc) -> Result {
     let signal = session.zeroed::<u32>(1);
-    request.signal = signal.address();
+    request.signal = signal.address().0;
     let request = session.filled(&[request]);
     session.run("forge_gcc", (1, 1), &[&request, &signal])
 }
@@ -145,7 +145,7 @@ fn absurd(memory: u64) -> Vec<(u64, u64, MapKind, &'static str)> {
 fn entries_that_make_no_sense(target: &Target) {
     let session = open(target);
     let memory = session.zeroed::<u64>(8);
-    for (addr, size, kind, words) in absurd(memory.address()) {
+    for (addr, size, kind, words) in absurd(memory.address().0) {
         let text = if target.wire == WireKind::NATIVE {
             let request = native(&session, &[entry(addr, size, kind, PLACE_DEVICE, 0)]);
             let (status, result) = send_native(&session, &request);
@@ -156,9 +156,9 @@ fn entries_that_make_no_sense(target: &Target) {
             let kinds = session.filled(&[kind.0]);
             let request = Gcc {
                 mapnum: 1,
-                addrs: addrs.address(),
-                sizes: sizes.address(),
-                kinds: kinds.address(),
+                addrs: addrs.address().0,
+                sizes: sizes.address().0,
+                kinds: kinds.address().0,
                 ..gcc(&session)
             };
             text(&send_gcc(&session, request))
@@ -175,7 +175,7 @@ fn entries_that_make_no_sense(target: &Target) {
         );
     }
     if target.wire == WireKind::NATIVE {
-        marshalled_badly(&session, memory.address());
+        marshalled_badly(&session, memory.address().0);
     }
     session.works();
 }
@@ -231,7 +231,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             (1023, 2),
             (1 << 18, 32),
         ] {
-            let entry = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
+            let entry = entry(memory.address().0, 8, MapKind::TO, PLACE_BOUNCE, 0);
             let request = Native {
                 bounce_first: first,
                 bounce_blocks: blocks,
@@ -252,7 +252,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             (u64::MAX, 0),
             (8, u32::MAX - 7),
         ] {
-            let entry = entry(memory.address(), size, MapKind::TO, PLACE_BOUNCE, offset);
+            let entry = entry(memory.address().0, size, MapKind::TO, PLACE_BOUNCE, offset);
             let request = Native {
                 bounce_blocks: 1,
                 ..native(&session, &[entry])
@@ -263,7 +263,7 @@ fn bounce_runs_that_are_none(target: &Target) {
         }
     } else {
         // Argument arrays at invalid addresses.
-        let good = memory.address();
+        let good = memory.address().0;
         for (addrs, sizes, kinds) in [
             (0, good, good),
             (good, 0x10, good),
@@ -304,9 +304,9 @@ fn too_many_arguments(target: &Target) {
         } else {
             let request = Gcc {
                 mapnum: count,
-                addrs: memory.address(),
-                sizes: memory.address(),
-                kinds: memory.address(),
+                addrs: memory.address().0,
+                sizes: memory.address().0,
+                kinds: memory.address().0,
                 ..gcc(&session)
             };
             send_gcc(&session, request)
@@ -331,7 +331,7 @@ fn too_many_arguments(target: &Target) {
             assert!(text.contains("does not fit in an extent of"), "{text}");
         }
         // More marshalled ranges than bits.
-        let marshalled = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
+        let marshalled = entry(memory.address().0, 8, MapKind::TO, PLACE_BOUNCE, 0);
         let request = Native {
             mapnum: 65,
             bounce_blocks: 1,
@@ -422,8 +422,8 @@ fn completion_words_out_of_reach(target: &Target) {
             1,
             0x1000,
             u64::MAX,
-            signal.address() + 2,
-            signal.address() + 64,
+            signal.address().0 + 2,
+            signal.address().0 + 64,
         ] {
             let request = Gcc {
                 signal: bad,
@@ -459,9 +459,9 @@ fn the_runtimes_own_memory_is_no_target(target: &Target) {
             let kinds = session.filled(&[MapKind::FROM.0]);
             let request = Gcc {
                 mapnum: 1,
-                addrs: addrs.address(),
-                sizes: sizes.address(),
-                kinds: kinds.address(),
+                addrs: addrs.address().0,
+                sizes: sizes.address().0,
+                kinds: kinds.address().0,
                 ..gcc(&session)
             };
             send_gcc(&session, request)
@@ -507,7 +507,7 @@ fn requests_as_gcc_makes_them(target: &Target) {
         // Its requests come only from `device-rt`; this is one, word by word.
         let data = session.filled(&[1u64; 64]);
         let entries = [
-            entry(data.address(), 256, MapKind::TOFROM, PLACE_DEVICE, 0),
+            entry(data.address().0, 256, MapKind::TOFROM, PLACE_DEVICE, 0),
             entry(5, 8, MapKind::FIRSTPRIVATE_INT, PLACE_DEVICE, 0),
         ];
         let (status, result) = send_native(&session, &native(&session, &entries));
@@ -518,14 +518,14 @@ fn requests_as_gcc_makes_them(target: &Target) {
     }
     for size in [8, 100, 10_000] {
         let data = session.filled(&vec![1u8; size]);
-        let addrs = session.filled(&[data.address(), 5]);
+        let addrs = session.filled(&[data.address().0, 5]);
         let sizes = session.filled(&[size as u64, 4]);
         let kinds = session.filled(&[MapKind::TOFROM.0, MapKind::FIRSTPRIVATE_INT.0]);
         let request = Gcc {
             mapnum: 2,
-            addrs: addrs.address(),
-            sizes: sizes.address(),
-            kinds: kinds.address(),
+            addrs: addrs.address().0,
+            sizes: sizes.address().0,
+            kinds: kinds.address().0,
             ..gcc(&session)
         };
         send_gcc(&session, request).unwrap();
@@ -533,9 +533,9 @@ fn requests_as_gcc_makes_them(target: &Target) {
         if target.wire == WireKind::GCN_QUEUE {
             // In the form of GCC 13 to 16; at the end, more of them than slots.
             let data = session.filled(&vec![1u8; size]);
-            let addrs = session.filled(&[data.address(), 5]);
+            let addrs = session.filled(&[data.address().0, 5]);
             let request = Gcc {
-                addrs: addrs.address(),
+                addrs: addrs.address().0,
                 ..request
             };
             for _ in 0..400 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
 use host_rt::device::DeviceError;
-use host_rt::device::{BlockShape, DeviceAddr, EventState};
+use host_rt::device::{BlockShape, EventState};
 use host_rt::image::ImageError;
 use host_rt::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use hsa_standin::{image::code_object, loader};
@@ -374,10 +374,10 @@ fn long_copies_take_little_pinned_memory(target: &Target) {
     // SAFETY: both are left alone until the queue has been synchronised.
     unsafe {
         queue
-            .copy_to_device(DeviceAddr(zeros.address()), data.as_ptr().cast(), LEN)
+            .copy_to_device(zeros.address(), data.as_ptr().cast(), LEN)
             .unwrap();
         queue
-            .copy_from_device(back.as_mut_ptr().cast(), DeviceAddr(zeros.address()), LEN)
+            .copy_from_device(back.as_mut_ptr().cast(), zeros.address(), LEN)
             .unwrap();
     }
     queue.synchronize().unwrap();
@@ -411,10 +411,10 @@ fn a_copy_that_is_a_kernel_holds_up_no_other(target: &Target) {
     begun.recv().unwrap();
     let word = [8u8; 8];
     second
-        .copy_on_device(DeviceAddr(to.address()), DeviceAddr(from.address()), LEN)
+        .copy_on_device(to.address(), from.address(), LEN)
         .unwrap();
     // SAFETY: `word` is left alone until the queue has been synchronised.
-    unsafe { second.copy_to_device(DeviceAddr(to.address()), word.as_ptr(), word.len()) }.unwrap();
+    unsafe { second.copy_to_device(to.address(), word.as_ptr(), word.len()) }.unwrap();
     queued.send(()).unwrap();
     second.synchronize().unwrap();
     launch.wait().unwrap();
@@ -439,8 +439,7 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     let launch = session.enqueue(&mut *queue, "call_act", (1, 1), &args);
     let word = [8u8; 8];
     // SAFETY: `word` is left alone until the queue has been synchronised.
-    let copied =
-        unsafe { queue.copy_to_device(DeviceAddr(outcomes.address()), word.as_ptr(), word.len()) };
+    let copied = unsafe { queue.copy_to_device(outcomes.address(), word.as_ptr(), word.len()) };
     queued.send(()).unwrap();
     let error = copied.expect_err("nobody tells when the kernel has ended");
     assert_names(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
@@ -468,8 +467,7 @@ fn a_copy_that_outlives_its_device(target: &Target) {
     let held = loader::hold_copies();
     for (queue, to) in [&mut first, &mut second].into_iter().zip(&mut to) {
         // SAFETY: it is left alone until the device is found to be lost.
-        unsafe { queue.copy_from_device(to.as_mut_ptr(), DeviceAddr(from.address()), to.len()) }
-            .unwrap();
+        unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
     }
     let event = second.record_event();
     assert_eq!(loader::tell_event(MEMORY_ERROR, 0), Some(0));
@@ -496,8 +494,7 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
         let mut queue = runtime.queue().unwrap();
         let held = loader::hold_copies();
         // SAFETY: it is left alone until an event behind it is found done or failed.
-        unsafe { queue.copy_from_device(to.as_mut_ptr(), DeviceAddr(from.address()), to.len()) }
-            .unwrap();
+        unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
         (from, queue, held)
     };
     let (runtime, other) = (
@@ -511,14 +508,7 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     let (_kept, mut queue, held) = copied(&runtime, &mut to);
     let before = queue.record_event();
     // SAFETY: `never` is left alone until an event after the copy is found done or failed.
-    unsafe {
-        far.copy_from_device(
-            never.as_mut_ptr(),
-            DeviceAddr(far_from.address()),
-            never.len(),
-        )
-    }
-    .unwrap();
+    unsafe { far.copy_from_device(never.as_mut_ptr(), far_from.address(), never.len()) }.unwrap();
     let lost = far.record_event();
     assert_eq!(loader::tell_event(MEMORY_ERROR, 1), Some(0));
     queue.wait_event(&lost);
@@ -655,7 +645,7 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     // SAFETY: `data` is left alone until the queue has been synchronised, or is gone.
     let copied = unsafe {
         let (to, len) = (data.as_mut_ptr().cast(), size_of_val(&*data));
-        queue.copy_from_device(to, DeviceAddr(outcomes.address()), len)
+        queue.copy_from_device(to, outcomes.address(), len)
     };
     drop(queued);
     copied?;

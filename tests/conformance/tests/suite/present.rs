@@ -115,7 +115,7 @@ impl<'a> Original<'a> {
     fn of(session: &'a Session, buffer: &DeviceBuffer, content: &[u8]) -> Self {
         let host = Box::leak(content.to_vec().into_boxed_slice());
         let (host, len) = (NonNull::from(&mut *host).cast::<u8>(), host.len());
-        let device = buffer.address();
+        let device = buffer.address().0;
         // SAFETY: the bytes are leaked, and used only through `host` from here on, until `drop` has
         // removed them from the table.
         unsafe { session.runtime.present().insert(host, device, len) }.unwrap();
@@ -242,7 +242,7 @@ fn a_pointer_to_present_data(target: &Target) {
     let raw = Raw::new(target, |_| {});
     let shown = raw.session.filled(&[1u8; 64]);
     let original = Original::of(&raw.session, &shown, &[2; 64]);
-    let data = raw.session.filled(&[shown.address() + 16, 0, 0]);
+    let data = raw.session.filled(&[shown.address().0 + 16, 0, 0]);
     let forms = [
         Form::at(0, 24, MapKind::TO_PSET),
         Form::at(0, 0, MapKind::POINTER),
@@ -329,7 +329,7 @@ fn originals_in_use_stay(target: &Target) {
     });
     let data = raw.session.filled(&[1u8; 64]);
     let original = Original::of(&raw.session, &data, &[2; 64]);
-    *runtime.lock().unwrap() = Some((raw.session.runtime.clone(), data.address()));
+    *runtime.lock().unwrap() = Some((raw.session.runtime.clone(), data.address().0));
     raw.call(&data, &[Form::at(8, 8, MapKind::TO)])
         .result
         .unwrap();
@@ -346,7 +346,7 @@ fn originals_in_use_stay(target: &Target) {
     raw.session
         .runtime
         .present()
-        .remove(data.address())
+        .remove(data.address().0)
         .expect("nobody uses it now");
     // A body that owns the runtime would keep it forever.
     runtime.lock().unwrap().take();

@@ -126,7 +126,7 @@ pub(crate) fn perform_as(
     mut call: RawCall,
 ) -> Done {
     let base = if place == Where::Memory {
-        data.address()
+        data.address().0
     } else {
         0
     };
@@ -142,11 +142,11 @@ pub(crate) fn perform_as(
     let kinds = session.filled(&forms.iter().map(|form| form.kind.0).collect::<Vec<_>>());
     let status = session.filled(&[NOT_WRITTEN]);
     call.count = forms.len() as u64;
-    call.addrs = addrs.address();
-    call.sizes = sizes.address();
-    call.kinds = kinds.address();
-    call.status = status.address();
-    call.data = data.address();
+    call.addrs = addrs.address().0;
+    call.sizes = sizes.address().0;
+    call.kinds = kinds.address().0;
+    call.status = status.address().0;
+    call.data = data.address().0;
     call.len = data.bytes();
     let call = session.filled(&[call]);
     let kernel = match place {

@@ -63,7 +63,7 @@ fn words_of_a_declared_kernel(target: &Target) {
     let functions = Functions::new();
     let session = Session::new(target, &functions);
     let flag = session.filled(&[1u32]);
-    let result = run(&session, "wait_for", &[flag.address()]);
+    let result = run(&session, "wait_for", &[flag.address().0]);
     if target.is_host() {
         let error = result.unwrap_err().to_string();
         let expected =
@@ -77,7 +77,7 @@ fn words_of_a_declared_kernel(target: &Target) {
 fn on_the_callers_thread(target: &Target) {
     let session = plain(target);
     let told = session.zeroed::<u64>(1);
-    run(&session, "tell_thread", &[0, told.address()]).unwrap();
+    run(&session, "tell_thread", &[0, told.address().0]).unwrap();
     // SAFETY: it has no conditions.
     let me = unsafe { libc::pthread_self() };
     assert_eq!(read::<u64>(&told), [me]);
@@ -88,7 +88,7 @@ fn as_many_words_as_there_may_be(target: &Target) {
     run(&session, "no_words", &[]).unwrap();
     let got = session.zeroed::<u64>(127);
     let mut words: Vec<u64> = (0..127).map(|i| i << 33 | i).collect();
-    words[0] = got.address();
+    words[0] = got.address().0;
     run(&session, "most_words", &words).unwrap();
     assert_eq!(read::<u64>(&got), words);
     words.push(0);
@@ -125,7 +125,7 @@ fn a_function_calls(target: &Target) {
     let session = calling(target);
     let (number, result) = (session.filled(&[7u64]), session.zeroed::<u64>(1));
     for round in 1..=3 {
-        let words = [0, number.address(), result.address()];
+        let words = [0, number.address().0, result.address().0];
         run(&session, "call_once", &words).unwrap();
         assert_eq!(read::<u64>(&number), [7 + 1000 * round]);
         assert_eq!(read::<u64>(&result), [5 + 1 + 5]);
@@ -136,7 +136,7 @@ fn a_function_calls(target: &Target) {
 fn a_large_stack(target: &Target) {
     let session = calling(target);
     let to = session.zeroed::<u64>(1);
-    run(&session, "use_stack", &[0, to.address(), 7 << 20]).unwrap();
+    run(&session, "use_stack", &[0, to.address().0, 7 << 20]).unwrap();
     assert_eq!(read::<u64>(&to), [2]);
 }
 
@@ -155,9 +155,9 @@ fn call_by_threads(session: &Session) -> (ByThreads, Result<Report, RuntimeError
     let [numbers, results, told] = [buffer(), buffer(), buffer()];
     let words = [
         0,
-        numbers.address(),
-        results.address(),
-        told.address(),
+        numbers.address().0,
+        results.address().0,
+        told.address().0,
         ROUNDS,
     ];
     let result = run(session, "call_by_threads", &words);
@@ -237,11 +237,11 @@ fn a_function_in_a_function(target: &Target) {
         };
         let place = (&raw mut argument).addr() as u64;
         let function = (between as *const ()).addr() as u64;
-        let words = [0, function, place, number.address()];
+        let words = [0, function, place, number.address().0];
         run(&session, "run_between", &words).unwrap();
         argument.result.expect("it has run")
     };
-    inside("call_once", &[0, inner.address(), result.address()]).unwrap();
+    inside("call_once", &[0, inner.address().0, result.address().0]).unwrap();
     assert_eq!(read::<u64>(&inner), [1000]);
     assert_eq!(read::<u64>(&number), [2000]);
     let error = inside("trap_here", &[0]).unwrap_err().to_string();
@@ -275,9 +275,9 @@ fn a_function_in_a_host_function(target: &Target) {
     let inner = Session::on(&runtime, &c_words(target), &functions);
     let [number, result, others] = [0; 3].map(|_: u8| inner.zeroed::<u64>(1));
     let kernel = inner.program.kernel("call_once").unwrap();
-    let words = [0, number.address(), result.address()];
+    let words = [0, number.address().0, result.address().0];
     assert!(NESTED.set((kernel, words)).is_ok(), "a process of its own");
-    let words = [0, others.address(), result.address()];
+    let words = [0, others.address().0, result.address().0];
     run(&outer, "call_once", &words).unwrap();
     assert_eq!(read::<u64>(&number), [1000]);
 }
