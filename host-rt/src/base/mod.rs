@@ -1,6 +1,7 @@
 //! Utilities for all layers above.
 
 pub(crate) mod addr;
+pub(crate) mod catch_panic;
 mod display;
 pub mod env;
 pub(crate) mod lock;

@@ -26,6 +26,7 @@ pub struct Launch {
     pub(super) running: Arc<dyn Running>,
     pub(super) state: Arc<LaunchState>,
     pub(super) started: Instant,
+    /// Whether a wait has ended, with the kernel's end or at its deadline.
     pub(super) waited: AtomicBool,
     /// The queue, if it belongs to this launch alone; the drop takes it.
     pub(super) queue: Option<Box<dyn Queue>>,
@@ -84,7 +85,7 @@ impl Launch {
     /// written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
         // A second wait restarts the deadline. Relaxed: the flag orders no other memory.
-        let from = if self.waited.swap(true, Ordering::Relaxed) {
+        let from = if self.waited.load(Ordering::Relaxed) {
             Instant::now()
         } else {
             self.started
@@ -99,13 +100,18 @@ impl Launch {
             runtime.server.serve_until(done);
         }
         let server = &runtime.server;
-        let Some(ended) = self.running.wait(until) else {
+        let ended = self.running.wait(until);
+        if ended.is_none() {
+            runtime.overdue.add(&self.running);
+        }
+        // Relaxed: as above. Not earlier: after a panic, the drop waits.
+        self.waited.store(true, Ordering::Relaxed);
+        let Some(ended) = ended else {
             if self.state.calls_host {
                 let soon = Some(Instant::now() + OUTPUT_GRACE);
                 server.take_text(soon);
                 server.wait_for_output(soon);
             }
-            runtime.overdue.add(&self.running);
             return Err(LaunchError::Deadline {
                 kernel: self.state.kernel.clone(),
                 after: runtime.deadline.unwrap_or_default(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::lock;
 use super::{CallError, LaunchError};
+use crate::base::catch_panic::catch_panic;
 use crate::device::Fault;
 
 /// One launch. It lives until its result is read, also after the end of the kernel.
@@ -83,16 +84,18 @@ impl Launches {
 
     /// Adds a failed call to the launch `key`, or to all launches that can call if none has this
     /// key. The device supplies the key, so its kernels can blame each other, but no other
-    /// device's.
-    pub(super) fn report(&self, key: u32, error: CallError) {
+    /// device's. The caller then logs it.
+    pub(super) fn record(&self, key: u32, error: &CallError) {
         let running = lock(&self.0);
         let callers = || running.by_key.values().filter(|launch| launch.calls_host);
         match callers().find(|launch| launch.key == key) {
             Some(launch) => launch.fail(error.clone()),
             None => callers().for_each(|launch| launch.fail(error.clone())),
         }
-        drop(running);
-        // Last, because a subscriber of the log may panic.
-        tracing::warn!(launch = key, %error, "call failed");
     }
+}
+
+/// Logs a failed call. The log's subscriber may block.
+pub(super) fn log_failure(key: u32, error: &CallError) {
+    catch_panic(|| tracing::warn!(launch = key, %error, "call failed"));
 }

@@ -10,6 +10,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::GROUP;
 
+use crate::base::catch_panic::catch_panic;
 use crate::base::output;
 
 use super::{Server, current_call, lock};
@@ -83,10 +84,12 @@ impl<'s> NestedWait<'s> {
         self.next_check = Instant::now() + WARN_AFTER;
         for resource in self.server.exhausted() {
             self.has_warned = true;
-            tracing::warn!(
-                "a host function waits for a kernel while the calls in flight use {resource}: if \
-                 that kernel calls the host, both may wait forever"
-            );
+            catch_panic(|| {
+                tracing::warn!(
+                    "a host function waits for a kernel while the calls in flight use {resource}: \
+                     if that kernel calls the host, both may wait forever"
+                );
+            });
         }
     }
 }

@@ -3,7 +3,7 @@
 //! | module | job |
 //! |---|---|
 //! | `threads` | which thread polls, waits and is woken: a state machine |
-//! | `poller`, `change_flag`, `idle`, `wake` | polling the wires, and sleeping |
+//! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
 //! | `worker` | serving one request |
 //! | `wires`, `launch_wire` | the served wires |
@@ -13,6 +13,7 @@
 //! While no kernel runs, all threads sleep.
 
 mod change_flag;
+mod deferred;
 mod error;
 mod failures;
 mod functions;

@@ -1,6 +1,5 @@
 //! Taking the remaining text off the wires when a kernel ends.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -41,14 +40,14 @@ impl Server {
         // Acquire: the text, and errors reported for the launch, are visible here.
         while self.output.flush.done.load(Ordering::Acquire) < request {
             // If all threads are in host functions, no other thread polls.
+            let mut deferred = None;
             let has_polled = self.threads.with_token(|token| {
-                // Only a subscriber of the application's log panics here, after its event was
-                // handled.
-                let serve = AssertUnwindSafe(|| self.serve_flush_requests(token));
-                if let Err(panic) = catch_unwind(serve) {
-                    std::mem::forget(panic);
-                }
+                self.serve_flush_requests(token);
+                deferred = token.deferred.take();
             });
+            if let Some(deferred) = deferred {
+                deferred.finish();
+            }
             if has_polled {
                 continue;
             }
@@ -76,7 +75,7 @@ impl Server {
             // At the time of the request, a wire had at most one message per slot.
             for _ in 0..gcn_queue::SLOTS {
                 let found = source.poller.poll_text();
-                if !self.handle_non_request(&source.wire, found) {
+                if !self.handle_non_request(&source.wire, found, &mut token.deferred) {
                     break;
                 }
             }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex};
 
 use super::change_flag::ChangeFlag;
+use super::deferred::Deferred;
 use super::idle::Idle;
 use super::wake::WakeWord;
 use super::{CallError, Server, Waiting, lock};
@@ -56,10 +57,17 @@ pub(super) struct Found {
     pub(super) text_end: u64,
 }
 
-/// The state of the thread that polls.
+/// The work of a thread that has polled, after it has released the token.
+pub(super) enum Work {
+    Request(Found),
+    Deferred(Deferred),
+}
+
+/// The state of the thread that polls. While a thread holds it, no code runs that may block.
 #[derive(Default)]
 pub(super) struct PollToken {
     pub(super) sources: Vec<Source>,
+    pub(super) deferred: Deferred,
     /// The source where the next poll begins, so that a busy wire does not starve others.
     begin: usize,
     /// Whether the last poll stopped early, and must be repeated before sleep.
@@ -136,13 +144,9 @@ impl PollerState {
 const MAX_NON_REQUESTS: u32 = 16;
 
 impl Server {
-    /// Polls until there is a request; `None` when the server stops. `has_served`: this thread has
-    /// just run a function.
-    pub(super) fn poll_until_found(
-        &self,
-        token: &mut PollToken,
-        has_served: bool,
-    ) -> Option<Found> {
+    /// Polls until there is a request or other work; `None` when the server stops. `has_served`:
+    /// this thread has just run a function.
+    pub(super) fn poll_until_found(&self, token: &mut PollToken, has_served: bool) -> Option<Work> {
         let poller = &self.poller;
         let mut idle = Idle::new(self.config.waiting);
         token.is_first = has_served && self.config.waiting == Waiting::Adaptive;
@@ -151,12 +155,18 @@ impl Server {
             idle.wait();
         }
         loop {
+            if let Some(deferred) = token.deferred.take() {
+                return Some(Work::Deferred(deferred));
+            }
             if poller.is_stopping() {
                 return None;
             }
             self.serve_flush_requests(token);
             if let Some(found) = self.poll(token, PollWire::poll) {
-                return Some(found);
+                return Some(Work::Request(found));
+            }
+            if !token.deferred.is_empty() {
+                continue;
             }
             token.is_first = false;
             if !poller.is_running() {
@@ -174,10 +184,10 @@ impl Server {
                 poller.wake_word.sleep(|| {
                     found = self.poll(token, PollWire::poll_all);
                     let must_end = !poller.is_running() || poller.is_stopping();
-                    found.is_some() || token.must_repeat || must_end
+                    found.is_some() || token.must_repeat || must_end || !token.deferred.is_empty()
                 });
-                if found.is_some() {
-                    return found;
+                if let Some(found) = found {
+                    return Some(Work::Request(found));
                 }
                 idle = Idle::new(self.config.waiting);
             } else {
@@ -215,7 +225,7 @@ impl Server {
                         return Some(Found { request, text_end });
                     }
                     other => {
-                        if !self.handle_non_request(&source.wire, other) {
+                        if !self.handle_non_request(&source.wire, other, &mut token.deferred) {
                             break;
                         }
                         // A request after it may already have sent its wake-up, and this may be the
@@ -233,13 +243,19 @@ impl Server {
         if self.poller.sources_changed.take() {
             token.sources.append(&mut lock(&self.poller.new_sources));
             // Relaxed: `sources_changed` orders it.
-            let is_served = |source: &Source| !source.wire.retired.load(Ordering::Relaxed);
-            token.sources.retain(is_served);
+            let is_retired = |source: &mut Source| source.wire.retired.load(Ordering::Relaxed);
+            let retired = token.sources.extract_if(.., is_retired);
+            token.deferred.retired.extend(retired);
         }
     }
 
     /// Handles text and protocol errors; `false` if there is neither.
-    pub(super) fn handle_non_request(&self, wire: &ServedWire, found: Poll<Request>) -> bool {
+    pub(super) fn handle_non_request(
+        &self,
+        wire: &ServedWire,
+        found: Poll<Request>,
+        deferred: &mut Deferred,
+    ) -> bool {
         match found {
             Poll::Empty => false,
             Poll::Request(_) => unreachable!("a request is served"),
@@ -253,9 +269,9 @@ impl Server {
             Poll::ProtocolError(reason) => {
                 let launch = wire.launch();
                 let wire = wire.wire.name;
-                self.requests
-                    .launches
-                    .report(launch, CallError::Protocol { wire, reason });
+                let error = CallError::Protocol { wire, reason };
+                self.requests.launches.record(launch, &error);
+                deferred.failures.push((launch, error));
                 true
             }
         }

@@ -1,15 +1,16 @@
 //! The main loop of a serving thread, and that of a host function that waits for a kernel.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::idle::Idle;
 use super::in_flight::NestedWait;
+use super::poller::Work;
 use super::threads::{InFunction, Polled};
 use super::worker::{Worker, with_server};
 use super::{Server, Waiting};
+use crate::base::catch_panic::catch_panic;
 use crate::wire::PollWire;
 
 /// Maximum number of nested requests that a thread serves while host functions wait: as many as a
@@ -58,21 +59,22 @@ impl Server {
         let mut worker = Worker::new(self, self.config.keep_bytes());
         self.threads.run(
             number,
-            |token, has_served| {
-                // Only a subscriber of the application's log panics here. A taken request is
-                // not lost: it is returned before anything can panic.
-                let poll = AssertUnwindSafe(|| self.poll_until_found(token, has_served));
-                match catch_unwind(poll) {
-                    Ok(None) => Polled::Stop,
-                    Ok(Some(found)) => Polled::Request(found),
-                    Err(panic) => {
-                        std::mem::forget(panic);
-                        Polled::Nothing
-                    }
-                }
+            |token, has_served| match self.poll_until_found(token, has_served) {
+                Some(work) => Polled::Found(work),
+                None => Polled::Stop,
             },
-            |found| worker.serve(self, found),
+            |work| match work {
+                Work::Request(found) => worker.serve(self, found),
+                Work::Deferred(deferred) => self.run_foreign(|| deferred.finish()),
+            },
         );
+    }
+
+    /// Runs code that may block or panic, besides host functions, on a serving thread that does not
+    /// hold the token: a subscriber of the log, the device's driver.
+    pub(super) fn run_foreign(self: &Arc<Self>, run: impl FnOnce()) {
+        let _in_function = self.enter_function(true);
+        catch_panic(run);
     }
 
     /// Called before a host function runs. Drop the returned value when the function has returned.
@@ -88,7 +90,9 @@ impl Server {
     fn warn_if_not_created(&self, created: std::io::Result<()>) {
         if let Err(error) = created {
             let threads = self.threads();
-            tracing::warn!(%error, threads, "cannot create another thread to serve calls");
+            catch_panic(|| {
+                tracing::warn!(%error, threads, "cannot create another thread to serve calls");
+            });
         }
     }
 
@@ -96,17 +100,22 @@ impl Server {
     ///
     /// The awaited kernel may call, so another thread is woken or created. If the maximum number of
     /// threads are all in host functions, this one serves requests itself, nested in the function,
-    /// up to [`MAX_DEPTH`].
+    /// up to [`MAX_DEPTH`]. It does not panic, so that the caller's kernel is waited for.
     pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
         self.warn_if_not_created(self.threads.wake_follower(|number| self.spawn(number)));
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
         let mut nested = NestedWait::new(self);
         while !done() {
-            let mut found = None;
+            let (mut found, mut deferred) = (None, None);
             if DEPTH.get() < MAX_DEPTH {
-                let poll = |token: &mut _| found = self.poll(token, PollWire::poll);
-                self.threads.with_token_if_all_are_busy(poll);
+                self.threads.with_token_if_all_are_busy(|token| {
+                    found = self.poll(token, PollWire::poll);
+                    deferred = token.deferred.take();
+                });
+            }
+            if let Some(deferred) = deferred {
+                deferred.finish();
             }
             match found {
                 Some(found) => {
@@ -127,7 +136,7 @@ impl Server {
 
 #[cfg(test)]
 mod tests {
-    use std::panic::catch_unwind;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::in_flight::InFlight;
 use super::poller::Found;
@@ -142,10 +143,8 @@ impl Worker {
         };
         // Reported before completion, after which the kernel may end: GCC's wires have no status.
         let report = |error| {
-            let report = AssertUnwindSafe(|| server.requests.launches.report(launch, error));
-            if let Err(panic) = catch_unwind(report) {
-                std::mem::forget(panic);
-            }
+            server.requests.launches.record(launch, &error);
+            server.run_foreign(|| log_failure(launch, &error));
         };
         if let Some(error) = error {
             report(error);

@@ -252,7 +252,7 @@ impl Model {
                 return Polled::Stop;
             }
             if let Some(request) = self.poll(&mut wire, is_first) {
-                return Polled::Request(request);
+                return Polled::Found(request);
             }
             is_first = false;
             wire = wait(&self.arrived, wire);

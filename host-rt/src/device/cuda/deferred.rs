@@ -19,9 +19,9 @@ use super::event::Known;
 use super::promise::{PANICKED, Promised, promise};
 use super::queue::CudaQueue;
 use super::{CudaDevice, launch};
+use crate::base::catch_panic::catch_panic;
 use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
-use crate::device::gpu::catch_panic::catch_panic;
 use crate::device::{
     DeviceAddr, DeviceError, Event, EventState, Fault, Fill, Global, Grid, LaunchContext, Module,
     Params, Queue, Running,

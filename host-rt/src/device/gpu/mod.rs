@@ -5,12 +5,10 @@
 //! | `launch` | running kernels and their outcome |
 //! | `loss` | the loss of a device |
 //! | `open` | opening a device after it was lost |
-//! | `catch_panic` | catching panics of the application's log subscriber |
 //! | `pool` | reuse of streams |
 //! | `readback` | copies from staging memory to the host |
 //! | `reaper` | the thread that waits for kernels to complete |
 
-pub(super) mod catch_panic;
 pub(super) mod launch;
 pub(super) mod loss;
 pub(super) mod open;

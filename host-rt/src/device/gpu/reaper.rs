@@ -4,7 +4,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::catch_panic::catch_panic;
+use crate::base::catch_panic::catch_panic;
 use crate::base::lock::lock;
 use crate::device::Running;
 

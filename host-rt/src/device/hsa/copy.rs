@@ -15,8 +15,8 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
 
 use super::context::Context;
 use super::signal::{PENDING, Signal};
+use crate::base::catch_panic::catch_panic;
 use crate::device::DeviceError;
-use crate::device::gpu::catch_panic::catch_panic;
 
 /// A copy that ROCr has not got yet.
 pub(super) struct Copy {

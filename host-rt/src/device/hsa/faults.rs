@@ -10,8 +10,8 @@ use hsa_runtime_sys::{
 
 use super::context::Context;
 use super::runtime::words;
+use crate::base::catch_panic::catch_panic;
 use crate::device::DeviceError;
-use crate::device::gpu::catch_panic::catch_panic;
 
 /// Events of newer headers than ours: a GPU hang or memory error, and memory that cannot be freed.
 /// Source: ROCr, `hsa_ext_amd.h`.

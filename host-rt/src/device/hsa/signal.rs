@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 
 use super::context::Context;
+use crate::base::catch_panic::catch_panic;
 use crate::base::lock::{lock, take};
 use crate::device::DeviceError;
-use crate::device::gpu::catch_panic::catch_panic;
 
 /// A signal's value while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;

@@ -56,10 +56,8 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// The result of polling.
 pub(super) enum Polled<R> {
-    /// A request.
-    Request(R),
-    /// Nothing; the thread must poll again.
-    Nothing,
+    /// A request, or other work.
+    Found(R),
     /// The server stops.
     Stop,
 }
@@ -119,7 +117,7 @@ impl<T, H> Threads<T, H> {
 
     /// The main loop of thread `me`. `poll` polls with the token until there is a request; its
     /// second parameter is whether the thread has just served one. `serve` serves the request
-    /// without the token.
+    /// without the token. `poll` does not panic.
     pub(super) fn run<R>(
         &self,
         me: usize,
@@ -137,12 +135,11 @@ impl<T, H> Threads<T, H> {
                 return;
             };
             match poll(&mut token, has_served) {
-                Polled::Request(request) => {
+                Polled::Found(request) => {
                     drop(token);
                     serve(request);
                     has_served = true;
                 }
-                Polled::Nothing => has_served = false,
                 Polled::Stop => return,
             }
         }
@@ -232,8 +229,8 @@ impl<T, H> Threads<T, H> {
         try_lock(&self.token)
     }
 
-    /// Runs `act` with the token, on a thread that does not poll. Returns `false` if another thread
-    /// holds the token.
+    /// Runs `act`, which does not panic, with the token, on a thread that does not poll. Returns
+    /// `false` if another thread holds the token.
     pub(super) fn with_token(&self, act: impl FnOnce(&mut T)) -> bool {
         let Some(mut token) = self.try_token() else {
             return false;

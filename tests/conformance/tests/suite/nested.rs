@@ -9,6 +9,10 @@ use conformance::captured::Captured;
 use conformance_calls::Outcome;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Kernel, Runtime, current_call};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{fmt, registry};
 
 use crate::image::image;
 use crate::session::{Session, acting, acting_or, read};
@@ -182,7 +186,17 @@ fn calling_nobody(target: &Target, builder: Builder) {
     assert_eq!(outcomes[0].sum, 10 + 20 + 30);
 }
 
-/// The calls in flight wait for kernels whose calls wait for the same resources.
+/// A subscriber of the log that panics at each warning.
+struct Panics;
+
+impl<S: Subscriber> Layer<S> for Panics {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        assert_ne!(*event.metadata().level(), Level::WARN, "it panics");
+    }
+}
+
+/// The calls in flight wait for kernels whose calls wait for the same resources. That the log's
+/// subscriber panics after each warning changes nothing.
 fn calls_that_leave_no_room_are_named(target: &Target) {
     let (calls, resource) = match target.wire {
         WireKind::NATIVE => (1, "the only slot of the wire `native` (REVOFF_SLOTS)"),
@@ -208,7 +222,8 @@ fn calls_that_leave_no_room_are_named(target: &Target) {
     });
     // The destination of the log.
     let captured = Captured::begin();
-    tracing_subscriber::fmt().with_ansi(false).init();
+    let log = registry().with(fmt::layer().with_ansi(false)).with(Panics);
+    log.init();
     let session = Session::build(target, builder, &functions);
     inner.set(&session, "call_act");
     let acting = session.start_act((calls, 1), 1, 0, 1);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs code to its end or to a panic, which can only be the log subscriber's. So code here logs
 /// only after its essential work.
-pub(in crate::device) fn catch_panic(run: impl FnOnce()) {
+pub(crate) fn catch_panic(run: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         // Its drop may panic, too.
         std::mem::forget(panic);
