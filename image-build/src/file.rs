@@ -130,12 +130,12 @@ pub fn write_file(
             (ImageKind::OBJECT, &image.code_object),
         ] {
             if let Some(file) = file {
-                parts.push((kind, Of::Gpu(image.arch), read(file)?));
+                parts.push((kind, ImageDevice::Gpu(image.arch), read(file)?));
             }
         }
     }
     if let Some(host) = host {
-        parts.push((ImageKind::OBJECT, Of::Host, read(host)?));
+        parts.push((ImageKind::OBJECT, ImageDevice::Host, read(host)?));
     }
     if parts.is_empty() {
         return Err(BuildError::Request(format!(
@@ -151,12 +151,12 @@ pub fn write_file(
             image_kind: *image_kind,
             offload_kind: of.offload_kind(),
             triple: match of {
-                Of::Gpu(arch) => arch.target.offload_triple(),
-                Of::Host => &this_machine,
+                ImageDevice::Gpu(arch) => arch.target.offload_triple(),
+                ImageDevice::Host => &this_machine,
             },
             arch: match of {
-                Of::Gpu(arch) => arch.name,
-                Of::Host => "",
+                ImageDevice::Gpu(arch) => arch.name,
+                ImageDevice::Host => "",
             },
             image,
         })
@@ -165,12 +165,12 @@ pub fn write_file(
 }
 
 /// The device of a part of a file.
-enum Of {
+enum ImageDevice {
     Gpu(&'static Arch),
     Host,
 }
 
-impl Of {
+impl ImageDevice {
     /// The runtime that loads such images, as LLVM's tools show it.
     fn offload_kind(&self) -> OffloadKind {
         match self {

@@ -10,17 +10,17 @@ use crate::form::Form;
 
 /// The kind of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum DeclarationKind {
     HostFunction,
     Kernel,
 }
 
-impl What {
+impl DeclarationKind {
     /// Its name in messages.
     fn name(self) -> &'static str {
         match self {
-            What::HostFunction => "host function",
-            What::Kernel => "kernel",
+            DeclarationKind::HostFunction => "host function",
+            DeclarationKind::Kernel => "kernel",
         }
     }
 }
@@ -46,31 +46,31 @@ pub(crate) struct Parameter {
 }
 
 impl Declaration {
-    pub(crate) fn parse(input: ParseStream<'_>, what: What) -> Result<Self> {
+    pub(crate) fn parse(input: ParseStream<'_>, kind: DeclarationKind) -> Result<Self> {
         let attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let signature: Signature = input.parse()?;
         if input.peek(syn::token::Brace) {
-            return Err(input.error(match what {
-                What::HostFunction => {
+            return Err(input.error(match kind {
+                DeclarationKind::HostFunction => {
                     "a host function is declared here and bound on the host: write `;` in place of a body"
                 }
-                What::Kernel => {
+                DeclarationKind::Kernel => {
                     "a kernel is declared here and defined in its own crate, with `#[device_rt::kernel(..)]`: write `;` in place of a body"
                 }
             }));
         }
         input.parse::<Token![;]>()?;
-        refuse_qualifiers(&signature, what)?;
+        refuse_qualifiers(&signature, kind)?;
         refuse_extern_name(&signature.ident)?;
         let parameters = signature
             .inputs
             .iter()
             .map(parameter)
             .collect::<Result<_>>()?;
-        let returns = match what {
-            What::HostFunction => returned(signature.output)?,
-            What::Kernel => {
+        let returns = match kind {
+            DeclarationKind::HostFunction => returned(signature.output)?,
+            DeclarationKind::Kernel => {
                 refuse_return(&signature.output, "take `&mut T` or `Out<T>` for results")?;
                 None
             }
@@ -92,11 +92,11 @@ impl Declaration {
 }
 
 /// Rejects qualifiers and lists that mean nothing across devices.
-pub(crate) fn refuse_qualifiers(signature: &Signature, what: What) -> Result<()> {
+pub(crate) fn refuse_qualifiers(signature: &Signature, kind: DeclarationKind) -> Result<()> {
     let refuse = |tokens: &dyn quote::ToTokens, why: &str| {
         Err(Error::new_spanned(
             tokens,
-            format!("a {} cannot be {why}", what.name()),
+            format!("a {} cannot be {why}", kind.name()),
         ))
     };
     if let Some(token) = &signature.constness {
@@ -105,7 +105,7 @@ pub(crate) fn refuse_qualifiers(signature: &Signature, what: What) -> Result<()>
     if let Some(token) = &signature.asyncness {
         return refuse(token, "`async`: it runs to its end");
     }
-    if what == What::HostFunction
+    if kind == DeclarationKind::HostFunction
         && let Some(token) = &signature.unsafety
     {
         return refuse(token, "`unsafe`: its arguments are checked on both sides");

@@ -6,7 +6,7 @@ use syn::Result;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 
-use crate::declaration::{Declaration, Parameter, What};
+use crate::declaration::{Declaration, DeclarationKind, Parameter};
 use crate::type_name;
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
@@ -20,7 +20,7 @@ impl Parse for Declarations {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut declarations = Vec::new();
         while !input.is_empty() {
-            declarations.push(Declaration::parse(input, What::HostFunction)?);
+            declarations.push(Declaration::parse(input, DeclarationKind::HostFunction)?);
         }
         Ok(Declarations(declarations))
     }

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Error, ItemFn, Path, Result};
 
-use crate::declaration::{What, refuse_extern_name, refuse_qualifiers, refuse_return};
+use crate::declaration::{DeclarationKind, refuse_extern_name, refuse_qualifiers, refuse_return};
 use crate::fnv::fnv1a;
 use crate::kernel_parameter::Parameter;
 
@@ -48,7 +48,7 @@ struct Kernel {
 
 impl Kernel {
     fn check(declaration: Option<Path>, function: ItemFn) -> Result<Kernel> {
-        refuse_qualifiers(&function.sig, What::Kernel)?;
+        refuse_qualifiers(&function.sig, DeclarationKind::Kernel)?;
         refuse_extern_name(&function.sig.ident)?;
         refuse_return(
             &function.sig.output,

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::{Error, Result};
 
-use crate::declaration::{Declaration, Parameter, What};
+use crate::declaration::{Declaration, DeclarationKind, Parameter};
 use crate::type_name;
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -16,7 +16,8 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
             "a kernel's declaration takes no arguments: `#[host_fn::kernel]`",
         ));
     }
-    let parse = |input: syn::parse::ParseStream<'_>| Declaration::parse(input, What::Kernel);
+    let parse =
+        |input: syn::parse::ParseStream<'_>| Declaration::parse(input, DeclarationKind::Kernel);
     let declaration = parse.parse2(item)?;
     let token = declaration.token()?;
     let kind = kind(&declaration, &token);

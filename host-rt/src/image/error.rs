@@ -171,7 +171,7 @@ pub enum NoImage {
     /// There is nothing to link.
     #[error("it has no parts")]
     NoParts,
-    /// An image to link is to be linked from others.
+    /// A part is itself an image that is linked from parts.
     #[error("its part {0} has parts itself")]
     NestedParts(String),
 }

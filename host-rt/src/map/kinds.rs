@@ -4,7 +4,7 @@ use shared_abi::map_kind::MapKind;
 
 /// When the bytes of a range are copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum CopyCondition {
     /// In no case.
     Never,
     /// Unless the data has an original on the host.
@@ -13,13 +13,13 @@ pub(super) enum When {
     Always,
 }
 
-impl When {
+impl CopyCondition {
     /// The answer for data that is or is not present.
     pub(super) fn holds(self, present: bool) -> bool {
         match self {
-            When::Never => false,
-            When::Absent => !present,
-            When::Always => true,
+            CopyCondition::Never => false,
+            CopyCondition::Absent => !present,
+            CopyCondition::Always => true,
         }
     }
 }
@@ -41,9 +41,9 @@ pub(super) enum Class {
     /// A range of bytes.
     Data {
         /// Copied to the host.
-        to: When,
+        to: CopyCondition,
         /// Copied back.
-        from: When,
+        from: CopyCondition,
         /// If it is neither present nor part of another range.
         missing: Missing,
     },
@@ -63,8 +63,8 @@ pub(super) enum Class {
 
 /// The effect of `kind`; `None` if it is not allowed in a call to the host.
 pub(super) fn classify(kind: MapKind) -> Option<Class> {
+    use CopyCondition::{Absent, Always, Never};
     use Missing::{Make, Null, Refuse};
-    use When::{Absent, Always, Never};
 
     let data = |to, from, missing| Some(Class::Data { to, from, missing });
     match kind.plain() {

@@ -9,7 +9,7 @@ use super::{
     arena::MAX_ALIGN,
     blocks::{CONGRUENCE, Range, RangeKind},
     budget::UNCOUNTED,
-    kinds::{Class, Missing, When, classify},
+    kinds::{Class, CopyCondition, Missing, classify},
     pointers::{POINTER_SIZE, Site},
     present::{Present, PresentReader},
 };
@@ -112,8 +112,8 @@ impl<'a> Plan<'a> {
     fn data(
         &mut self,
         index: usize,
-        to: When,
-        from: When,
+        to: CopyCondition,
+        from: CopyCondition,
         missing: Missing,
     ) -> Result<(), MapError> {
         let Arg { addr, size, .. } = self.args[index];

@@ -11,10 +11,10 @@ use crate::base::ranges::AddrRange;
 use crate::device::{DeviceAddr, Fill, Params};
 
 /// The arguments of one launch. They are on the device as long as this value lives.
-pub(super) struct StagedArgs<'a>(Vec<ArgLocation<'a>>);
+pub(super) struct StagedArgs<'a>(Vec<StagedArg<'a>>);
 
 /// The location of one argument.
-enum ArgLocation<'a> {
+enum StagedArg<'a> {
     /// The argument is passed by value.
     Value(&'a [u8]),
     /// The argument is memory of no bytes, which needs no copy.
@@ -42,25 +42,25 @@ impl<'a> StagedArgs<'a> {
         kernel: &str,
         arguments: &'a [Argument<'a>],
     ) -> Result<Self> {
-        let mut arguments: Vec<_> = arguments.iter().map(ArgLocation::of).collect();
+        let mut arguments: Vec<_> = arguments.iter().map(StagedArg::of).collect();
         {
             let mut present = copies.runtime().data_environment().read();
             for location in &arguments {
-                if let ArgLocation::Buffer(buffer) = location
+                if let StagedArg::Buffer(buffer) = location
                     && buffer.memory.form().copies_back()
                 {
                     present.drop_forgotten(buffer.range);
                 }
             }
             for (number, location) in arguments.iter_mut().enumerate() {
-                if let ArgLocation::Buffer(buffer) = location {
+                if let StagedArg::Buffer(buffer) = location {
                     let what = || format!("argument {number} of kernel `{kernel}`");
                     buffer.on_device = present.find(buffer.range, what)?;
                 }
             }
         }
         let temporary = arguments.iter_mut().filter_map(|location| match location {
-            ArgLocation::Buffer(buffer) if buffer.on_device.is_none() => Some(buffer),
+            StagedArg::Buffer(buffer) if buffer.on_device.is_none() => Some(buffer),
             _ => None,
         });
         stage_temporary(copies, temporary.collect())?;
@@ -72,13 +72,13 @@ impl<'a> StagedArgs<'a> {
         let mut params = Params::default();
         for location in &self.0 {
             let (address, memory) = match location {
-                ArgLocation::Value(bytes) => {
+                StagedArg::Value(bytes) => {
                     params.push(bytes);
                     continue;
                 }
                 // An aligned address other than null, as Rust's references require.
-                ArgLocation::Empty(memory) => (DeviceAddr(memory.align() as u64), memory),
-                ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
+                StagedArg::Empty(memory) => (DeviceAddr(memory.align() as u64), memory),
+                StagedArg::Buffer(buffer) => (buffer.address(), &buffer.memory),
             };
             params.push(&address.0.to_ne_bytes());
             if let Some(elements) = memory.elements() {
@@ -95,7 +95,7 @@ impl<'a> StagedArgs<'a> {
     /// A copy failed.
     pub(super) fn copy_back(self, mut copies: Copies<'_>) -> Result<()> {
         for location in &self.0 {
-            if let ArgLocation::Buffer(buffer) = location
+            if let StagedArg::Buffer(buffer) = location
                 && buffer.is_temporary
                 && buffer.memory.form().copies_back()
             {
@@ -110,30 +110,30 @@ impl<'a> StagedArgs<'a> {
     }
 }
 
-impl<'a> ArgLocation<'a> {
+impl<'a> StagedArg<'a> {
     fn of(argument: &'a Argument<'a>) -> Self {
         let memory = match argument.passed() {
             Passed::Memory(memory) => memory,
-            Passed::Value(value) => return ArgLocation::Value(value.bytes()),
+            Passed::Value(value) => return StagedArg::Value(value.bytes()),
         };
         match AddrRange::new(memory.address().addr(), memory.bytes()) {
-            Some(range) if !range.is_empty() => ArgLocation::Buffer(BufferArg {
+            Some(range) if !range.is_empty() => StagedArg::Buffer(BufferArg {
                 memory,
                 range,
                 on_device: None,
                 is_temporary: false,
             }),
-            _ => ArgLocation::Empty(memory),
+            _ => StagedArg::Empty(memory),
         }
     }
 }
 
 impl BufferArg<'_> {
-    /// The null address if it is not on the device yet.
+    /// Its device address, once it is staged.
     fn address(&self) -> DeviceAddr {
         let start = self.range.start();
         let on_device = self.on_device.as_ref();
-        on_device.map_or(DeviceAddr(0), |on_device| on_device.address_of(start))
+        on_device.expect("it is staged").address_of(start)
     }
 }
 
@@ -155,9 +155,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
 
         let copy_in = group.iter().any(|buffer| buffer.memory.form().copies_in());
         let fill = if copy_in { Fill::Any } else { Fill::Zeros };
-        let Some(range) = AddrRange::new(start, end - start) else {
-            continue;
-        };
+        let range = AddrRange::new(start, end - start).expect("ranges and their union do not wrap");
         let on_device = copies.alloc(range, fill)?;
         let mut copied = start;
         for buffer in group {

@@ -201,7 +201,7 @@ impl RegisteredFunction {
         memory: Rc<dyn RequestMemory>,
     ) -> Result<(), FunctionError> {
         let Callee::Foreign(function) = &self.callee else {
-            unreachable!("`maps` returned true")
+            unreachable!("`must_map` returned true")
         };
         let called = self.timed(|| function.call_mapping(args, memory));
         called.map_err(FunctionError::Foreign)

@@ -78,7 +78,7 @@ pub(crate) fn compile(
         .args(["--config", "profile.release.lto=\"fat\""])
         .args(["--config", "profile.release.codegen-units=1"])
         .args(["--config", "profile.release.debug=false"])
-        // Of `core` an image needs little; without this, all of it is compiled for each architecture.
+        // An image uses little of `core`; without this, all of it is compiled for each architecture.
         .arg("-Zprofile-hint-mostly-unused")
         .args([
             "--config",

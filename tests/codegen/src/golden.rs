@@ -5,15 +5,18 @@ use std::collections::HashMap;
 
 use targets::arch::Target;
 
-use crate::listing::{Function, Instruction, What};
+use crate::listing::{Function, Instruction, LineContent};
 
 /// The instructions and labels of `function`, one to a line.
 #[must_use]
 pub fn normalised(target: Target, function: &Function) -> Vec<String> {
-    let labels = function.lines.iter().filter_map(|line| match &line.what {
-        What::Label(label) => Some(label.as_str()),
-        What::Instruction(_) => None,
-    });
+    let labels = function
+        .lines
+        .iter()
+        .filter_map(|line| match &line.content {
+            LineContent::Label(label) => Some(label.as_str()),
+            LineContent::Instruction(_) => None,
+        });
     let mut names = Names {
         target,
         labels: labels.collect(),
@@ -22,9 +25,9 @@ pub fn normalised(target: Target, function: &Function) -> Vec<String> {
     };
     let mut lines = vec![];
     for line in &function.lines {
-        lines.push(match &line.what {
-            What::Label(label) => format!("{}:", names.of_word(label)),
-            What::Instruction(instruction) => {
+        lines.push(match &line.content {
+            LineContent::Label(label) => format!("{}:", names.of_word(label)),
+            LineContent::Instruction(instruction) => {
                 let Instruction {
                     guard,
                     op,

@@ -207,8 +207,8 @@ fn sqrt64_rounded(x: f64, rounding: Rounding) -> f64 {
         return nearest;
     }
     if x < SMALL {
-        // What the square is off by could be less than any number is; powers of two do
-        // not round.
+        // The error of the square could be smaller than the smallest number; scaling by a power
+        // of two does not round.
         let root = sqrt64_rounded(x * f64::exp2(200.0), rounding);
         return root * f64::exp2(-100.0);
     }

@@ -174,17 +174,17 @@ pub(crate) enum Op {
     ToGeneric {
         d: Reg,
         a: Src,
-        space: Where,
+        space: StateSpace,
     },
     FromGeneric {
         d: Reg,
         a: Src,
-        space: Where,
+        space: StateSpace,
     },
     IsSpace {
         p: Pred,
         a: Src,
-        space: Where,
+        space: StateSpace,
     },
     Load(Box<Load>),
     Store(Box<Store>),
@@ -216,7 +216,7 @@ pub(crate) enum Op {
 
 /// A space that addresses are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum StateSpace {
     Generic,
     /// Constants, too.
     Global,
@@ -231,7 +231,7 @@ pub(crate) enum Where {
 /// The address of an access: `[base + offset]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
-    pub(crate) space: Where,
+    pub(crate) space: StateSpace,
     pub(crate) base: Option<Src>,
     pub(crate) offset: i64,
 }

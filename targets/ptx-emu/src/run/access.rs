@@ -8,7 +8,7 @@ use super::space::{Access, MemoryRef, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::{BlockClocks, Kind, Operation, Outcome};
 use crate::code::Function;
-use crate::code::op::{Address, Atom, AtomOp, Load, Pc, Semantics, Store, Where};
+use crate::code::op::{Address, Atom, AtomOp, Load, Pc, Semantics, StateSpace, Store};
 use crate::error::FaultKind;
 use crate::memory;
 
@@ -41,7 +41,7 @@ impl Ids<'_> {
     /// Whether a base address is relative to the frame.
     pub(super) fn address(&self, frame: &Frame, at: &Address) -> i64 {
         match at.space {
-            Where::Frame => at.offset + i64::from(frame.base),
+            StateSpace::Frame => at.offset + i64::from(frame.base),
             _ => at.offset,
         }
     }
@@ -258,7 +258,7 @@ pub(super) fn store(
                 _ => place.store(op.bytes, left, op.semantics),
             };
             *notes.changed |= changed;
-            *notes.progress |= changed && op.at.space != Where::Frame;
+            *notes.progress |= changed && op.at.space != StateSpace::Frame;
         }
     }
     faults.result()

@@ -15,7 +15,7 @@ use super::warp::{State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{
-    BarrierKind, Callee, FUNCTION_END, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where,
+    BarrierKind, Callee, FUNCTION_END, Instr, Logic, Op, Pc, PredSrc, Special, Src, StateSpace,
 };
 use crate::error::FaultKind;
 use crate::spec::Model;
@@ -136,8 +136,7 @@ fn run_group(
             if (changed || polls) && warp.is_diverged() {
                 warp.groups[at].pc = pc;
                 if changed {
-                    let is_its_own =
-                        matches!(&instr.op, Op::Store(store) if store.at.space == Where::Frame);
+                    let is_its_own = matches!(&instr.op, Op::Store(store) if store.at.space == StateSpace::Frame);
                     warp.changed_memory(at, acted, is_its_own);
                 } else if let Some(asked) = asked {
                     warp.has_asked(at, asked, &launch.module.functions);

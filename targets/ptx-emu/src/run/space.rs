@@ -7,7 +7,7 @@ use device_arena::Arena;
 
 use super::launch::Launch;
 use crate::alu::LANES;
-use crate::code::op::{Semantics, Where};
+use crate::code::op::{Semantics, StateSpace};
 use crate::error::FaultKind;
 use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
 use crate::spec::MAX_SHARED;
@@ -131,7 +131,7 @@ impl<'a> Spaces<'a> {
     pub(super) fn find(
         &self,
         lane: usize,
-        space: Where,
+        space: StateSpace,
         address: u64,
         access: Access,
     ) -> Result<MemoryRef, FaultKind> {
@@ -151,7 +151,7 @@ impl<'a> Spaces<'a> {
         };
         let end = |offset: u64| offset.checked_add(bytes);
         match space {
-            Where::Global => {
+            StateSpace::Global => {
                 if !memory::is_global(address) {
                     return Err(unreachable("not in global memory"));
                 }
@@ -163,14 +163,14 @@ impl<'a> Spaces<'a> {
                     None => Err(unreachable("not allocated")),
                 }
             }
-            Where::Shared => {
+            StateSpace::Shared => {
                 let size = u64::from(self.shared_bytes);
                 if end(address).is_none_or(|end| end > size) {
                     return Err(unreachable("beyond the block's shared memory"));
                 }
                 Ok(MemoryRef::Own(self.shared.at(address as usize)))
             }
-            Where::Local | Where::Frame => {
+            StateSpace::Local | StateSpace::Frame => {
                 if end(address).is_none_or(|end| end > u64::from(LOCAL_BYTES)) {
                     return Err(unreachable(
                         "beyond the 512 KiB of local memory, the stack, of a thread",
@@ -179,7 +179,7 @@ impl<'a> Spaces<'a> {
                 let at = lane * LOCAL_BYTES as usize + address as usize;
                 Ok(MemoryRef::Own(self.local.at(at)))
             }
-            Where::Param => {
+            StateSpace::Param => {
                 if access.write || end(address).is_none_or(|end| end > 8 * self.params.len() as u64)
                 {
                     return Err(unreachable("no parameter, or to be written"));
@@ -192,16 +192,16 @@ impl<'a> Spaces<'a> {
                         .cast_mut(),
                 ))
             }
-            Where::Generic => {
+            StateSpace::Generic => {
                 let inner = |space, base| (space, address - base);
                 let (space, offset) = if memory::is_global(address) {
-                    inner(Where::Global, 0)
+                    inner(StateSpace::Global, 0)
                 } else if is_window(address, SHARED) {
-                    inner(Where::Shared, SHARED)
+                    inner(StateSpace::Shared, SHARED)
                 } else if is_window(address, LOCAL) {
-                    inner(Where::Local, LOCAL)
+                    inner(StateSpace::Local, LOCAL)
                 } else if is_window(address, PARAM) {
-                    inner(Where::Param, PARAM)
+                    inner(StateSpace::Param, PARAM)
                 } else if is_window(address, CODE) {
                     return Err(unreachable("code"));
                 } else if address < 1 << 16 {
@@ -245,30 +245,30 @@ pub(super) fn is_window(address: u64, base: u64) -> bool {
 }
 
 /// The window of a space, for conversions to generic addresses.
-pub(super) fn window(space: Where) -> u64 {
+pub(super) fn window(space: StateSpace) -> u64 {
     match space {
-        Where::Shared => SHARED,
-        Where::Local | Where::Frame => LOCAL,
-        Where::Param => PARAM,
-        Where::Generic | Where::Global => 0,
+        StateSpace::Shared => SHARED,
+        StateSpace::Local | StateSpace::Frame => LOCAL,
+        StateSpace::Param => PARAM,
+        StateSpace::Generic | StateSpace::Global => 0,
     }
 }
 
 /// Whether a generic address is in a space.
-pub(super) fn is_in(address: u64, space: Where) -> bool {
+pub(super) fn is_in(address: u64, space: StateSpace) -> bool {
     match space {
-        Where::Global => memory::is_global(address),
-        Where::Generic => true,
+        StateSpace::Global => memory::is_global(address),
+        StateSpace::Generic => true,
         _ => is_window(address, window(space)),
     }
 }
 
 /// Whether an address of a space is in local memory.
-pub(super) fn is_local(space: Where, address: u64) -> bool {
+pub(super) fn is_local(space: StateSpace, address: u64) -> bool {
     match space {
-        Where::Local | Where::Frame => true,
-        Where::Generic => is_in(address, Where::Local),
-        Where::Global | Where::Shared | Where::Param => false,
+        StateSpace::Local | StateSpace::Frame => true,
+        StateSpace::Generic => is_in(address, StateSpace::Local),
+        StateSpace::Global | StateSpace::Shared | StateSpace::Param => false,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::launch::Launch;
 use super::space::{Access, LOCAL_BYTES, Spaces};
-use crate::code::op::{Call, Semantics, Slot, System, Where};
+use crate::code::op::{Call, Semantics, Slot, StateSpace, System};
 use crate::error::FaultKind;
 
 /// The longest string that is read from a device.
@@ -75,7 +75,7 @@ struct Thread<'t, 's> {
 }
 
 impl Thread<'_, '_> {
-    fn load(&mut self, space: Where, address: u64, bytes: u32) -> Result<u64, FaultKind> {
+    fn load(&mut self, space: StateSpace, address: u64, bytes: u32) -> Result<u64, FaultKind> {
         let access = Access {
             name: "load",
             bytes,
@@ -86,7 +86,11 @@ impl Thread<'_, '_> {
     }
 
     fn local(&mut self, slot: Slot) -> Result<u64, FaultKind> {
-        self.load(Where::Local, u64::from(self.base + slot.offset), slot.bytes)
+        self.load(
+            StateSpace::Local,
+            u64::from(self.base + slot.offset),
+            slot.bytes,
+        )
     }
 
     fn give(&mut self, slot: Slot, value: u64) -> Result<(), FaultKind> {
@@ -97,7 +101,9 @@ impl Thread<'_, '_> {
         };
         let address = u64::from(self.base + slot.offset);
         debug_assert!(address < u64::from(LOCAL_BYTES), "inside the frame");
-        let place = self.spaces.find(self.lane, Where::Local, address, access)?;
+        let place = self
+            .spaces
+            .find(self.lane, StateSpace::Local, address, access)?;
         place.store(slot.bytes, value, Semantics::Relaxed);
         Ok(())
     }
@@ -106,7 +112,7 @@ impl Thread<'_, '_> {
     fn text(&mut self, address: u64) -> Result<Vec<u8>, FaultKind> {
         let mut text = Vec::new();
         while text.len() < LONGEST {
-            let byte = self.load(Where::Generic, address + text.len() as u64, 1)? as u8;
+            let byte = self.load(StateSpace::Generic, address + text.len() as u64, 1)? as u8;
             if byte == 0 {
                 break;
             }
@@ -191,7 +197,7 @@ impl Thread<'_, '_> {
 
     fn argument(&mut self, from: u64, offset: &mut u64, bytes: u32) -> Result<u64, FaultKind> {
         *offset = offset.next_multiple_of(u64::from(bytes));
-        let value = self.load(Where::Generic, from + *offset, bytes)?;
+        let value = self.load(StateSpace::Generic, from + *offset, bytes)?;
         *offset += u64::from(bytes);
         Ok(value)
     }

@@ -148,7 +148,7 @@ pub enum TextError {
         other: String,
     },
     /// The function that an alias names is not defined.
-    #[error("`{name}` is to be `{of}`, which is not defined")]
+    #[error("`{name}` is an alias of `{of}`, which is not defined")]
     Alias {
         /// The alias.
         name: String,

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Function, Instruction, Line, What};
+use super::{Function, Instruction, Line, LineContent};
 
 pub(super) fn functions(assembly: &str) -> Vec<Function> {
     let mut functions = vec![];
@@ -45,7 +45,7 @@ pub(super) fn functions(assembly: &str) -> Vec<Function> {
                 {
                     function.lines.push(Line {
                         number,
-                        what: What::Label(label.to_owned()),
+                        content: LineContent::Label(label.to_owned()),
                     });
                 }
             }
@@ -53,7 +53,7 @@ pub(super) fn functions(assembly: &str) -> Vec<Function> {
                 if let Some(function) = &mut body {
                     function.lines.push(Line {
                         number,
-                        what: What::Instruction(Instruction::parse(code)),
+                        content: LineContent::Instruction(Instruction::parse(code)),
                     });
                 }
             }

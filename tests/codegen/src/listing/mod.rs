@@ -22,12 +22,12 @@ pub struct Line {
     /// Its number in the file, from 1.
     pub number: usize,
     /// Its content.
-    pub what: What,
+    pub content: LineContent,
 }
 
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum LineContent {
     /// A jump target.
     Label(String),
     /// An instruction.
@@ -84,9 +84,9 @@ impl std::fmt::Display for Instruction {
 impl Function {
     /// Its instructions, with the numbers of their lines.
     pub fn instructions(&self) -> impl Iterator<Item = (usize, &Instruction)> {
-        self.lines.iter().filter_map(|line| match &line.what {
-            What::Instruction(instruction) => Some((line.number, instruction)),
-            What::Label(_) => None,
+        self.lines.iter().filter_map(|line| match &line.content {
+            LineContent::Instruction(instruction) => Some((line.number, instruction)),
+            LineContent::Label(_) => None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! PTX in LLVM's form: functions begin and end with a brace in the first column.
 
-use super::{Function, Instruction, Line, What};
+use super::{Function, Instruction, Line, LineContent};
 
 pub(super) fn functions(assembly: &str) -> Vec<Function> {
     let mut functions = vec![];
@@ -35,7 +35,7 @@ pub(super) fn functions(assembly: &str) -> Vec<Function> {
         {
             function.lines.push(Line {
                 number,
-                what: What::Label(label.to_owned()),
+                content: LineContent::Label(label.to_owned()),
             });
             code = rest;
         }
@@ -46,7 +46,7 @@ pub(super) fn functions(assembly: &str) -> Vec<Function> {
             if !statement.trim().starts_with('.') {
                 function.lines.push(Line {
                     number,
-                    what: What::Instruction(Instruction::parse(&statement)),
+                    content: LineContent::Instruction(Instruction::parse(&statement)),
                 });
             }
             statement.clear();

@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use super::moves::space_named;
 use super::{Decoder, Result, exactly};
 use crate::alu::bits::truncate;
-use crate::code::op::{Op, Semantics, Where};
+use crate::code::op::{Op, Semantics, StateSpace};
 use crate::text::ast::Operand;
 use crate::text::error::TextError;
 use crate::text::types::Type;
@@ -18,13 +18,13 @@ impl<'a> Decoder<'a> {
     pub(super) fn without_policy(
         &mut self,
         is_there: bool,
-        space: Option<Where>,
+        space: Option<StateSpace>,
         operands: &'a [Operand<'a>],
     ) -> Result<&'a [Operand<'a>]> {
         if !is_there {
             return Ok(operands);
         }
-        if !matches!(space, None | Some(Where::Global)) {
+        if !matches!(space, None | Some(StateSpace::Global)) {
             return Err(TextError::name(
                 format!(".{CACHE_HINT}"),
                 "is for global memory",
@@ -79,7 +79,7 @@ impl<'a> Decoder<'a> {
             ("fractional", []) => {}
             ("fractional", [fraction]) => drop(self.src(fraction, Type::F32)?),
             ("range", [at, primary, total]) => {
-                self.address(at, Some(Where::Global))?;
+                self.address(at, Some(StateSpace::Global))?;
                 self.src(primary, Type::B32)?;
                 self.src(total, Type::B32)?;
             }

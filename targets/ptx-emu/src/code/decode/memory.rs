@@ -6,7 +6,7 @@ use super::caches::{CACHE_HINT, take_hints};
 use super::modifiers::Modifiers;
 use super::moves::space_named;
 use super::{Decoder, Local, Result, Symbol, exactly};
-use crate::code::op::{Address, Atom, AtomOp, Load, Op, Scope, Semantics, Src, Store, Where};
+use crate::code::op::{Address, Atom, AtomOp, Load, Op, Scope, Semantics, Src, StateSpace, Store};
 use crate::text::ast::Operand;
 use crate::text::error::TextError;
 use crate::text::types::Type;
@@ -180,13 +180,13 @@ impl<'a> Decoder<'a> {
     pub(super) fn address(
         &mut self,
         operand: &'a Operand<'a>,
-        space: Option<Where>,
+        space: Option<StateSpace>,
     ) -> Result<Address> {
         let Operand::Address(base, offset) = operand else {
             return Err(TextError::Expected("an address in brackets"));
         };
         let (base, offset) = (*base, *offset);
-        let named = space.unwrap_or(Where::Generic);
+        let named = space.unwrap_or(StateSpace::Generic);
         let Some(name) = base else {
             return Ok(Address {
                 space: named,
@@ -200,7 +200,7 @@ impl<'a> Decoder<'a> {
                 return Err(TextError::name(name, "is no address"));
             }
             let space = match named {
-                Where::Param if !self.is_kernel => Where::Local,
+                StateSpace::Param if !self.is_kernel => StateSpace::Local,
                 other => other,
             };
             return Ok(Address {
@@ -211,14 +211,14 @@ impl<'a> Decoder<'a> {
         }
         if let Some(slot) = self.frame_slot(name) {
             return Ok(Address {
-                space: Where::Frame,
+                space: StateSpace::Frame,
                 base: None,
                 offset: from(slot.offset.into(), offset)?,
             });
         }
         if let Some(Local::Param(slot)) = self.find(name) {
             return Ok(Address {
-                space: Where::Param,
+                space: StateSpace::Param,
                 base: None,
                 offset: from(slot.offset.into(), offset)?,
             });
@@ -230,7 +230,7 @@ impl<'a> Decoder<'a> {
                 offset: address.wrapping_add_signed(offset) as i64,
             }),
             Some(Symbol::Shared(address)) => Ok(Address {
-                space: Where::Shared,
+                space: StateSpace::Shared,
                 base: None,
                 offset: from(address as i64, offset)?,
             }),

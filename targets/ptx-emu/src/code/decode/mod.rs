@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use self::modifiers::Modifiers;
 use super::op::{
     Address, Instr, Load, Op, Pc, Pred, PredSrc, Reg, Scope as MemoryScope, Semantics, Slot,
-    Special, Src, Store, Where,
+    Special, Src, StateSpace, Store,
 };
 use super::{ControlRegisters, Function, flow};
 use crate::alu::{LANES, Lanes};
@@ -125,7 +125,7 @@ fn behind(end: u32, variable: &Variable<'_>, align: u32, most: u64) -> Result<Sl
 /// The place of a piece of the frame.
 fn in_frame(slot: Slot) -> Address {
     Address {
-        space: Where::Frame,
+        space: StateSpace::Frame,
         base: None,
         offset: slot.offset.into(),
     }

@@ -3,7 +3,7 @@
 use super::modifiers::Modifiers;
 use super::{Decoder, Local, Result, exactly};
 use crate::alu::{bits, compare};
-use crate::code::op::{Op, Reg, Where};
+use crate::code::op::{Op, Reg, StateSpace};
 use crate::text::ast::Operand;
 use crate::text::error::TextError;
 use crate::text::types::Type;
@@ -228,7 +228,7 @@ impl<'a> Decoder<'a> {
         let (d, a) = (self.dst(d, 64)?, self.src(a, ty)?);
         // A function's parameters are in its frame, which is local memory.
         let space = match space {
-            Where::Param if !self.is_kernel => Where::Local,
+            StateSpace::Param if !self.is_kernel => StateSpace::Local,
             other => other,
         };
         self.push(if to_space {
@@ -241,12 +241,12 @@ impl<'a> Decoder<'a> {
 }
 
 /// A space as modifiers name it.
-pub(super) fn space_named(name: &str) -> Option<Where> {
+pub(super) fn space_named(name: &str) -> Option<StateSpace> {
     Some(match name {
-        "global" | "const" => Where::Global,
-        "shared" | "shared::cta" => Where::Shared,
-        "local" => Where::Local,
-        "param" | "param::entry" | "param::func" => Where::Param,
+        "global" | "const" => StateSpace::Global,
+        "shared" | "shared::cta" => StateSpace::Shared,
+        "local" => StateSpace::Local,
+        "param" | "param::entry" | "param::func" => StateSpace::Param,
         _ => return None,
     })
 }
