@@ -243,7 +243,7 @@ fn what_goes_wrong_is_named() {
         );
         assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
         let message = format!(
-            "cannot use device `emu:{no_arch}`: `{no_arch}` is no architecture of NVIDIA's; there \
+            "cannot use device `emu:{no_arch}`: `{no_arch}` is not supported; supported \
              are sm_30, "
         );
         assert!(unknown.stderr.contains(&message), "{}", unknown.stderr);

@@ -2,7 +2,7 @@
 
 use super::CallError;
 use super::failures::log_failure;
-use super::poller::Source;
+use super::served_wire::Source;
 use crate::base::catch_panic::catch_panic;
 
 /// Work that may block, so no thread does it while it polls: it runs the subscriber of the

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::poller::ServedWire;
+use super::served_wire::ServedWire;
 use super::{Server, lock};
 use crate::device::{DeviceAddr, DeviceError};
 use crate::wire::WireParts;

@@ -6,7 +6,7 @@
 //! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
 //! | `worker` | serving one request |
-//! | `wires`, `launch_wire` | the served wires |
+//! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `output_flush`, `text` | the text that kernels print |
 //!
@@ -22,6 +22,7 @@ mod in_flight;
 mod launch_wire;
 mod output_flush;
 mod poller;
+mod served_wire;
 mod sync;
 #[cfg(test)]
 mod testing;

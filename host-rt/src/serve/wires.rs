@@ -6,7 +6,7 @@ use shared_abi::image::DeviceConfig;
 use shared_abi::wire::{WireKind, claims};
 
 use super::launch_wire::LaunchWires;
-use super::poller::{ServedWire, Source};
+use super::served_wire::{ServedWire, Source};
 use super::wake::WakeWord;
 use super::{Config, Cost, Server, lock};
 use crate::device::{Device, DeviceAddr, DeviceError, Fill};

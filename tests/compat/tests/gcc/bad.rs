@@ -49,7 +49,7 @@ pub(crate) static CASES: [Case; 21] = [
     ),
     device(
         "emu:sm_9",
-        &["cannot use device `emu:sm_9`: `sm_9` is no architecture"],
+        &["cannot use device `emu:sm_9`: `sm_9` is not supported"],
     ),
     Case {
         name: "beside_a_device",

@@ -36,7 +36,7 @@ pub(in crate::device) fn open(
             return Err(DeviceError::NotSuitable {
                 device: name,
                 reason: format!(
-                    "`{arch}` is no architecture of NVIDIA's; there are {}",
+                    "`{arch}` is not supported; supported are {}",
                     device_arch::nvidia_names()
                 ),
             });
