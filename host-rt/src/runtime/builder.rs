@@ -31,7 +31,7 @@ const BOUNCE_STEP: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 /// The largest bounce area, in bytes.
 const MAX_BOUNCE: u64 = 1 << 30;
 
-/// Sets the options of a [`Runtime`]. [DataEnvironment variables](crate::base::env) set those that the
+/// Sets the options of a [`Runtime`]. [Environment variables](crate::base::env) set those that the
 /// builder does not.
 #[derive(Clone, Debug)]
 #[must_use]

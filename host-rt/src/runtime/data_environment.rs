@@ -134,7 +134,7 @@ impl DataEnvironment {
     }
 }
 
-/// An [`DataEnvironment`] locked for look-ups.
+/// A [`DataEnvironment`] locked for look-ups.
 pub(crate) struct DataReader<'a>(MutexGuard<'a, RangeMap<MappedEntry>>);
 
 impl DataReader<'_> {

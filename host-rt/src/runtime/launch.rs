@@ -62,7 +62,7 @@ impl Launch {
 
     /// The return value that the kernel left in its [launch wire](crate::Kernel::launch_on) when
     /// it ended: 0, unless it ended by a function such as `exit` or `abort`. Without a launch
-    /// queue, 0.
+    /// wire, 0.
     #[must_use]
     pub fn return_value(&self) -> i32 {
         self.launch_wire
