@@ -1,12 +1,12 @@
-//! What the holder of the poll token leaves for after its release.
+//! Work that the holder of the poll token leaves for after its release.
 
 use super::CallError;
 use super::failures::log_failure;
 use super::served_wire::Source;
 use crate::base::catch_panic::catch_panic;
 
-/// Work that may block, so no thread does it while it polls: it runs the subscriber of the
-/// application's log, and the device's driver.
+/// Work that may block, so no thread does it while it polls: the subscriber of the application's log
+/// and the device's driver run in it.
 #[derive(Default)]
 pub(super) struct Deferred {
     /// The key of the launch of each failure that is recorded but not logged.
