@@ -52,16 +52,16 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `base` | utilities: [environment variables](mod@env), [ranges of addresses](ranges) |
-//! | [`image`] | reading device images |
-//! | [`device`] | devices: the traits and the kinds |
-//! | `wire` | the consumer of each wire |
-//! | [`map`] | mapping the arguments of a call |
-//! | `serve` | the threads that serve calls |
-//! | `runtime` | loading, launching, and mapped data |
 //! | [`task`] | tasks on devices and host that depend on each other |
+//! | `runtime` | loading, launching, and mapped data |
+//! | `serve` | the threads that serve calls |
+//! | [`map`] | mapping the arguments of a call |
+//! | `wire` | the consumer of each wire |
+//! | [`device`] | devices: the traits and the kinds |
+//! | [`image`] | reading device images |
+//! | `base` | utilities: [environment variables](mod@env), [ranges of addresses](ranges) |
 //!
-//! No module imports from one below it in this table.
+//! Modules import only from modules below their own row.
 //!
 //! | error | failure |
 //! |---|---|

@@ -71,7 +71,7 @@ impl<S> Readback<S> {
     }
 }
 
-/// What happens when the device reaches a place in a queue.
+/// The work for the time when the device reaches a place in a queue.
 pub(in crate::device) struct Arrival<S> {
     /// Copies to finish.
     pub(in crate::device) readbacks: Vec<Arc<Readback<S>>>,
