@@ -1,9 +1,8 @@
 //! The files: finding them, handing them out, reading them, and collecting their digests.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -73,11 +72,11 @@ impl Files {
         }
     }
 
-    /// Reads `file` from `offset` on until `buffer` is full or the file ends;
+    /// Reads the next bytes of `file` until `buffer` is full or the file ends;
     /// `None` if it cannot be read.
-    pub(crate) fn read(&self, file: u32, offset: u64, buffer: &mut [u8]) -> Option<u32> {
+    pub(crate) fn read(&self, file: u32, buffer: &mut [u8]) -> Option<u32> {
         let entry = self.entries.get(file as usize)?;
-        match entry.read(offset, buffer) {
+        match entry.read(buffer) {
             Ok(n) => {
                 self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
                 u32::try_from(n).ok()
@@ -120,7 +119,8 @@ impl Files {
 }
 
 impl Entry {
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Without seeking, because pipes and terminals cannot seek.
+    fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match &mut *open {
             Some(file) => file,
@@ -128,7 +128,7 @@ impl Entry {
         };
         let mut n = 0;
         while n < buffer.len() {
-            match file.read_at(&mut buffer[n..], offset + n as u64) {
+            match file.read(&mut buffer[n..]) {
                 Ok(0) => break,
                 Ok(more) => n += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

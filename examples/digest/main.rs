@@ -61,8 +61,8 @@ fn run(options: &Options) -> anyhow::Result<bool> {
     }
     {
         let (files, progress) = (Arc::clone(&files), progress.clone());
-        functions.add(ReadChunk::bind(move |file, offset, buffer| {
-            let read = files.read(file, offset, buffer);
+        functions.add(ReadChunk::bind(move |file, buffer| {
+            let read = files.read(file, buffer);
             if let Some(n) = read {
                 progress.inc(n.into());
             }

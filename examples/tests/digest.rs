@@ -243,8 +243,8 @@ fn a_file_that_vanishes_is_named_and_the_rest_digested() {
         .status()
         .expect("mkfifo runs");
     assert!(made.success());
-    // One device thread processes files in order. It waits at the pipe until the other end is
-    // opened, and by then `c` is gone.
+    // One device thread processes files in order. It waits for the pipe's content, and by then `c`
+    // is gone.
     let child = digest()
         .args(["--teams", "1", "--threads", "1"])
         .args(["a", "b", "c", "d"].map(path))
@@ -256,9 +256,9 @@ fn a_file_that_vanishes_is_named_and_the_rest_digested() {
         .write(true)
         .open(path("a"))
         .expect("the pipe opens");
-    // The files were listed before the kernel ran, and none after `a` is open yet.
+    // `a` opens once the files are listed, and `c` only after all of `a` was read.
     fs::remove_file(path("c")).expect("removed");
-    let _ = pipe.write_all(b"x");
+    pipe.write_all(b"x").expect("`a` is being read");
     drop(pipe);
     let ended = child.wait_with_output().expect("digest ends");
 
@@ -269,16 +269,23 @@ fn a_file_that_vanishes_is_named_and_the_rest_digested() {
         "{stderr}"
     );
     let stdout = String::from_utf8_lossy(&ended.stdout);
-    for name in ["b", "d"] {
-        assert!(
-            stdout.contains(&path(name).display().to_string()),
-            "no {name} in: {stdout}"
-        );
-    }
-    assert!(
-        !stdout.contains(&path("c").display().to_string()),
-        "{stdout}"
-    );
+    // Of "x" (the pipe), "b" and "d".
+    let expected = [
+        (
+            "a",
+            "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+        ),
+        (
+            "b",
+            "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d",
+        ),
+        (
+            "d",
+            "18ac3e7343f016890c510e93f935261169d9e3f565436429830faf0934f4f8e4",
+        ),
+    ]
+    .map(|(name, digest)| format!("{digest}  {}\n", path(name).display()));
+    assert_eq!(stdout, expected.concat());
 }
 
 #[test]

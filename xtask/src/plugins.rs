@@ -46,7 +46,7 @@ pub(crate) struct Options {
     /// The folder for them
     #[arg(long, value_name = "DIR", default_value = "target/plugins")]
     out: PathBuf,
-    /// Build them without optimisation
+    /// Build them without optimisation, as `cargo test` builds them
     #[arg(long)]
     debug: bool,
 }
@@ -54,17 +54,22 @@ pub(crate) struct Options {
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
     let out = root.join(&options.out);
     std::fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
+    let built = build(root, options.debug)?;
     let mut said = Vec::new();
     for plugin in PLUGINS {
-        let from = build(root, plugin.package, plugin.built, options.debug)?;
+        let name = plugin.built;
+        let from = built
+            .iter()
+            .find(|file| file.ends_with(name))
+            .with_context(|| format!("{} builds no {name}", plugin.package))?;
         let to = out.join(plugin.loaded);
         // Replaces the old file instead of writing to it, since running programs may have loaded
         // it.
         let _ = std::fs::remove_file(&to);
         match plugin.versions {
-            Some(versions) => link(&from, &root.join(versions), &to)?,
+            Some(versions) => link(from, &root.join(versions), &to)?,
             None => {
-                std::fs::copy(&from, &to)
+                std::fs::copy(from, &to)
                     .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
             }
         }
@@ -89,29 +94,37 @@ fn link(library: &Path, versions: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds `package`; returns the path of its `built`.
-fn build(root: &Path, package: &str, built: &str, debug: bool) -> anyhow::Result<PathBuf> {
+/// Builds the plugins; returns the paths of all files that Cargo made.
+fn build(root: &Path, debug: bool) -> anyhow::Result<Vec<PathBuf>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root);
-    cargo.args(["build", "--package", package, "--lib"]);
+    cargo.args([
+        "build",
+        "--lib",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    // Whoever names packages gets their dependencies with fewer features than `cargo test` has
+    // compiled, and so compiles them again.
     if !debug {
         cargo.arg("--release");
+        for plugin in PLUGINS {
+            cargo.args(["--package", plugin.package]);
+        }
     }
     let output = cargo
-        .args(["--message-format", "json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("running {}", env!("CARGO")))?;
     if !output.status.success() {
-        bail!("{package} does not build");
+        bail!("the plugins do not build");
     }
-    let found = output.stdout.split(|&byte| byte == b'\n').find_map(|line| {
-        let message: serde_json::Value = serde_json::from_slice(line).ok()?;
-        let files = message.get("filenames")?.as_array()?;
-        let mut files = files.iter().filter_map(|file| file.as_str());
-        files
-            .find(|file| file.ends_with(&format!("/{built}")))
-            .map(PathBuf::from)
-    });
-    found.with_context(|| format!("{package} builds no {built}"))
+    let messages = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
+    let mut files = Vec::new();
+    for message in messages {
+        let message: serde_json::Value = message.context("reading Cargo's messages")?;
+        let named = message["filenames"].as_array().into_iter().flatten();
+        files.extend(named.filter_map(|file| file.as_str()).map(PathBuf::from));
+    }
+    Ok(files)
 }

@@ -43,16 +43,14 @@ pub unsafe fn digest(
             return;
         }
         let mut hash = Sha256::new();
-        let mut offset = 0;
         loop {
-            let Ok(n) = clock.time(|| read_chunk(file, offset, buffer)) else {
+            let Ok(n) = clock.time(|| read_chunk(file, buffer)) else {
                 return;
             };
             if n == FAILED {
                 break;
             }
             hash.update(&buffer[..n as usize]);
-            offset += u64::from(n);
             if (n as u64) < chunk {
                 let digest: [u8; 32] = hash.finalize().into();
                 if clock.time(|| report(file, &digest)).is_err() {

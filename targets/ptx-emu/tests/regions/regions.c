@@ -1,4 +1,4 @@
-/* Target regions for tests/gcc.rs, which finds each by the function that it is in.
+/* Target regions for tests/regions.rs, which finds each by the function that it is in.
    All but the first take one device pointer, which is then all that a region's argument
    block holds. */
 

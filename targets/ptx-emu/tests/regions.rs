@@ -1,5 +1,5 @@
 //! Target regions that GCC compiled, with the libraries that it linked: libgomp, libm and libc for
-//! devices. The sources are in `gcc/`; regions are called as libgomp's plugin calls them, and their
+//! devices. The sources are in `regions/`; regions are called as libgomp's plugin calls them, and their
 //! results are compared with those computed here.
 
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ fn compile(version: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gcc-{version}"));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder in the target folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gcc/regions.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/regions/regions.c");
     let output = Command::new(format!("gcc-{version}"))
         .current_dir(&folder)
         .args(["-O2", "-fopenmp", "-foffload=nvptx-none", "-save-temps"])
