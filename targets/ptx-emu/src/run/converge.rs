@@ -162,6 +162,11 @@ impl Polling {
         Self { acted: 0, ..*self }
     }
 
+    /// Whether the number of its polls alone says so.
+    fn is_spinning(&self) -> bool {
+        self.acted == 0 && self.polls >= MANY_POLLS
+    }
+
     /// Records an event for which the group may wait.
     fn recheck(&mut self) {
         self.polls = self.polls.min(MANY_POLLS - 1);
@@ -296,9 +301,9 @@ impl Warp {
     }
 
     fn is_in_cycle(&self, group: &Group) -> bool {
-        let asking = &group.asking;
         let is_found = || lanes_of(group.lanes).all(|lane| self.cycles[lane].times > 0);
-        asking.acted == 0 && (asking.polls >= MANY_POLLS || is_found())
+        group.asking.is_spinning()
+            || group.asking.acted == 0 && is_found()
             || self.comes_back(group, ROUNDS)
     }
 
@@ -419,7 +424,7 @@ impl Warp {
     /// Compares the states of a group's lanes with earlier ones while others wait: at each poll, and
     /// at the end of a turn.
     fn look_for_cycles(&mut self, at: usize, functions: &[Function]) {
-        if self.has_waiting() {
+        if self.needs_states(at) {
             let states = self.states_of(at, functions);
             for lane in lanes_of(self.groups[at].lanes) {
                 self.cycles[lane].step(states[lane]);
@@ -484,7 +489,7 @@ impl Warp {
     /// Every [`SOME_POLLS`] steps, compares the states of a group's lanes with earlier ones, memory
     /// disregarded, while others wait.
     fn count_round(&mut self, at: usize, steps: u32, functions: &[Function]) {
-        if !self.has_waiting() {
+        if !self.needs_states(at) {
             return;
         }
         let lanes = self.groups[at].lanes;
@@ -505,6 +510,11 @@ impl Warp {
                 rounds.cycle.step(states[lane]);
             }
         }
+    }
+
+    /// Whether others wait, and only its states tell whether a group is spinning.
+    fn needs_states(&self, at: usize) -> bool {
+        self.has_waiting() && !self.groups[at].asking.is_spinning()
     }
 
     /// A hash of the state of each lane of a group, except for memory.
