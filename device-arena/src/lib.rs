@@ -58,7 +58,9 @@ impl Arena {
     /// # Errors
     /// The system does not provide that much.
     pub fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
-        let bytes = bytes.next_multiple_of(PAGE);
+        let bytes = bytes
+            .checked_next_multiple_of(PAGE)
+            .ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: an anonymous mapping at an address of the kernel's choice
         // touches no memory of ours.
         let base = unsafe {

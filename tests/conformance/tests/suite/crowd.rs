@@ -37,7 +37,9 @@ fn more_threads_than_slots(target: &Target) {
 
 fn more_threads_than_the_ring_has_slots(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
-    all_served(&session, (48, 32), 2);
+    // Threads in the hundreds that wait for one slot take long, and show no more than a few.
+    let teams = if target.is_parallel() { 48 } else { 4 };
+    all_served(&session, (teams, 32), 2);
 }
 
 /// A lost slot would be noticed at once.

@@ -86,8 +86,10 @@ fn no_arguments(target: &Target) {
 fn many_requests(target: &Target) {
     let (functions, seen) = tallying();
     let session = Session::new(target, &functions);
-    run(&session, &seen, 7..8, (100, 16));
-    assert_eq!(session.runtime.requests(), 1600);
+    // Of more threads that wait for one slot, most of the time would be the system's.
+    let teams = if target.is_parallel() { 100 } else { 10 };
+    run(&session, &seen, 7..8, (teams, 16));
+    assert_eq!(session.runtime.requests(), u64::from(teams) * 16);
 }
 
 fn five_kernels(target: &Target) {

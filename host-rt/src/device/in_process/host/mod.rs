@@ -15,8 +15,6 @@ mod thread;
 mod unattached_threads;
 mod worker_pool;
 
-use std::alloc::Layout;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, Weak};
 
 use device_arena::Arena;
@@ -40,9 +38,6 @@ const DEFAULT_MEMORY: u64 = 16 << 30;
 
 /// The default stack of a device thread.
 const DEFAULT_STACK: u64 = 256 << 10;
-
-/// Alignment of mapped memory.
-const MAPPED_ALIGN: usize = 128;
 
 /// Opens the `host` device.
 pub(in crate::device) fn open(options: &OpenOptions<'_>) -> Result<Arc<dyn Device>, DeviceError> {
@@ -162,23 +157,17 @@ impl Device for HostDevice {
     }
 
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
-        let failed = || DeviceError::OutOfMemory {
-            device: "host".to_owned(),
-            bytes: bytes as u64,
-            free: 0,
-            total: bytes as u64,
-            setting: None,
-        };
-        let layout = mapped_layout(bytes).ok_or_else(failed)?;
-        // SAFETY: the layout's size is not zero.
-        let host = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or_else(failed)?;
-        let device = host.as_ptr() as u64;
-        let free = move || {
-            // SAFETY: allocated above with the same layout; the owner's drop runs this once, after
-            // all uses of the memory.
-            unsafe { std::alloc::dealloc(device as *mut u8, layout) };
-        };
-        Ok(MappedMemory::new(host, DeviceAddr(device), bytes, free))
+        // Pages of its own: those that nobody touches take no time and no memory.
+        let pages =
+            Arena::new(bytes.max(1) as u64, None).map_err(|_| DeviceError::OutOfMemory {
+                device: "host".to_owned(),
+                bytes: bytes as u64,
+                free: 0,
+                total: bytes as u64,
+                setting: None,
+            })?;
+        let (host, device) = (pages.base(), DeviceAddr(pages.window()));
+        Ok(MappedMemory::new(host, device, bytes, move || drop(pages)))
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
@@ -195,8 +184,4 @@ impl Device for HostDevice {
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }
-}
-
-fn mapped_layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes.max(1), MAPPED_ALIGN).ok()
 }
