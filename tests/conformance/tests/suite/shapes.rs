@@ -89,7 +89,7 @@ fn many_requests(target: &Target) {
     // Of more threads that wait for one slot, most of the time would be the system's.
     let teams = if target.is_parallel() { 100 } else { 10 };
     run(&session, &seen, 7..8, (teams, 16));
-    assert_eq!(session.runtime.requests(), u64::from(teams) * 16);
+    assert_eq!(session.runtime.requests(), 16 * teams as u64);
 }
 
 fn five_kernels(target: &Target) {
