@@ -141,7 +141,7 @@ fn a_slot_is_used_again() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn two_callers_two_servers() {
     explore(
         "gcc-ring, two callers, two servers",

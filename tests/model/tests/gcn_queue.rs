@@ -216,7 +216,7 @@ fn a_slot_is_used_again() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn a_slot_that_had_an_answer_is_used_again() {
     explore(
         "gcn-queue, three tickets, two slots, answers in slots",
@@ -226,7 +226,7 @@ fn a_slot_that_had_an_answer_is_used_again() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn two_callers_two_servers() {
     explore(
         "gcn-queue, two callers, two servers",

@@ -180,7 +180,7 @@ fn check(name: &str, runs: Runs, shape: Shape) {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn one_caller_calls_again() {
     let shape = Shape {
         slots: 1,
@@ -207,7 +207,7 @@ fn two_callers_share_a_slot() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn two_callers_two_servers() {
     let shape = Shape {
         slots: 2,
@@ -223,7 +223,7 @@ fn two_callers_two_servers() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn three_callers_two_slots() {
     let shape = Shape {
         slots: 2,
@@ -241,7 +241,7 @@ fn three_callers_two_slots() {
 /// Two warps of two lanes, and only three slots. Each warp claims the available slots for its lanes
 /// at once, and later one for the remaining lane.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+#[ignore = "takes seconds: ci/loom"]
 fn two_warps_claim_together() {
     const SLOTS: u32 = 3;
     explore("claims, two warps", Runs::Preemptions(3), || {

@@ -41,10 +41,10 @@ pub fn next_file() -> Result<u32, Error> {
 ///
 /// # Errors
 /// None.
-pub fn read_chunk(file: u32, offset: u64, buffer: &mut [u8]) -> Result<u32, Error> {
+pub fn read_chunk(file: u32, buffer: &mut [u8]) -> Result<u32, Error> {
     for (index, byte) in buffer.iter_mut().enumerate() {
         // SAFETY: `at` stays within `FILES`, which is only accessed by volatile accesses.
-        *byte = unsafe { at(index + file as usize + offset as usize).read_volatile() };
+        *byte = unsafe { at(index + file as usize).read_volatile() };
     }
     Ok(buffer.len() as u32)
 }
