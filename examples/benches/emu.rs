@@ -6,6 +6,8 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "the benchmark prints its figures")]
 
+use std::io::Read;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -126,13 +128,10 @@ fn bytes_per_second(runtime: &Runtime, image: &Image, bytes: usize) -> f64 {
         _ => NONE,
     };
     functions.add(NextFile::bind(hand_out)).expect("once");
-    let read = |_, offset: u64, buffer: &mut [u8]| {
-        let Some(rest) = file.get(offset as usize..) else {
-            return FAILED;
-        };
-        let len = rest.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&rest[..len]);
-        len as u32
+    let rest = [file; FILES as usize].map(Mutex::new);
+    let read = move |number: u32, buffer: &mut [u8]| {
+        let mut rest = rest[number as usize].lock().expect("no reader panics");
+        rest.read(buffer).map_or(FAILED, |len| len as u32)
     };
     functions.add(ReadChunk::bind(read)).expect("once");
     functions.add(Report::bind(|_, _| {})).expect("once");

@@ -115,10 +115,11 @@ fn asks_the_host(wait: &str) -> String {
 fn a_lane_that_waits_for_the_host_is_waited_for() {
     for wait in ["", "nanosleep.u32 500;", "nanosleep.u32 100000;"] {
         let words = run_with_host(&asks_the_host(wait), |words| {
-            std::thread::sleep(Duration::from_millis(100));
+            // Long enough for millions of polls.
+            std::thread::sleep(Duration::from_secs(1));
             words[1].store(1, Ordering::Release);
         });
-        assert_eq!(words[2], 3, "lanes that met");
+        assert_eq!(words[2], 3, "lanes that met: {wait}");
     }
 }
 

@@ -401,15 +401,21 @@ impl Warp {
             }
             self.found.push((place, value));
         }
-        let asking = &mut self.groups[at].asking;
+        let Group { lanes, asking, .. } = &mut self.groups[at];
+        let lanes = *lanes;
         let is_changed = last.is_some_and(|last| last != value);
         let is_new = asking.acted != 0 || is_changed;
         if is_new {
             *asking = Polling::default();
         }
-        // From the first poll on: it may sleep until the second.
-        if !is_changed && memory::is_mapped(place) {
-            asking.host.get_or_insert_with(Instant::now);
+        if memory::is_mapped(place) {
+            if is_changed {
+                // The host has answered.
+                lanes_of(lanes).for_each(|lane| self.rounds[lane] = Rounds::default());
+            } else {
+                // From the first poll on: it may sleep until the second.
+                asking.host.get_or_insert_with(Instant::now);
+            }
         }
         if is_new {
             self.leave_cycles(at);
@@ -467,9 +473,13 @@ impl Warp {
         self.work += instructions;
     }
 
-    /// A group has polled or changed memory.
-    pub(super) fn has_accessed(&mut self, at: usize, functions: &[Function]) {
-        self.has_worked(ACCESS);
+    /// A group has polled `place`, or changed memory. How fast it polls does not limit its wait for
+    /// the host.
+    pub(super) fn has_accessed(&mut self, at: usize, place: Option<u64>, functions: &[Function]) {
+        let is_of_host = place.is_some_and(memory::is_mapped);
+        if !is_of_host || !self.waits_for_host(&self.groups[at]) {
+            self.has_worked(ACCESS);
+        }
         self.count_round(at, 1, functions);
     }
 

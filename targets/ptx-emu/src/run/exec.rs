@@ -142,7 +142,8 @@ fn run_group(
                     warp.has_asked(at, asked, &launch.module.functions);
                 }
                 if polls || acted != 0 {
-                    warp.has_accessed(at, &launch.module.functions);
+                    let place = asked.map(|(place, _)| place);
+                    warp.has_accessed(at, place, &launch.module.functions);
                     is_stuck = warp.has_waiting() && warp.no_group_gets_on();
                 }
             }
