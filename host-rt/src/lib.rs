@@ -74,6 +74,9 @@
 //! | [`Error`] | any of them |
 //!
 //! The message of an error omits its sources. [`Chain`] displays all of them.
+//!
+//! Threads may share a runtime, its programs and kernels. A panic in foreign code leaves no lock poisoned. Dropping
+//! a [`Launch`] waits for its kernel, like [`Launch::wait`], and logs an error.
 
 // `device::in_process::host::c_call` has a call for each number of words up to 127.
 #![recursion_limit = "256"]

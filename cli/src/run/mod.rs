@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use host_rt::device::{self, Trace};
+use host_rt::device::{self, Fault, Trace};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::{Count, Names};
 use host_rt::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
@@ -208,9 +208,9 @@ fn explain(error: LaunchError, missing: &[String]) -> LaunchError {
         LaunchError::Call { kernel, first, .. } => (kernel, None, Some(first)),
         LaunchError::Fault {
             kernel,
-            message,
+            fault,
             failed_call,
-        } => (kernel, Some(message), failed_call.as_ref()),
+        } => (kernel, Some(fault), failed_call.as_ref()),
         _ => return error,
     };
     let Some(CallError::NoSuchFunction {
@@ -222,11 +222,11 @@ fn explain(error: LaunchError, missing: &[String]) -> LaunchError {
     let fault = fault.map_or(String::new(), |fault| format!("{fault}; before that, "));
     LaunchError::Fault {
         kernel: kernel.clone(),
-        message: format!(
+        fault: Fault::from(format!(
             "{fault}it called `{name}`, which no library has; name libraries that export all \
              functions of the image (--functions LIBRARY): {}",
             Names(missing)
-        ),
+        )),
         failed_call: None,
     }
 }

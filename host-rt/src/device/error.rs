@@ -13,6 +13,9 @@ pub enum Fault {
     /// It failed; the device's message.
     #[error("{0}")]
     Failed(Arc<str>),
+    /// It failed, and the device is lost; the message of [`DeviceError::Lost`].
+    #[error("{0}")]
+    Lost(Arc<str>),
     /// It was not run, because an operation before it failed; that one's message.
     #[error("not run, because an operation before it failed: {0}")]
     NotRun(Arc<str>),
@@ -22,8 +25,19 @@ impl Fault {
     /// The fault of an operation behind the failed one.
     #[must_use]
     pub fn not_run(&self) -> Self {
-        let (Self::Failed(message) | Self::NotRun(message)) = self;
+        let (Self::Failed(message) | Self::Lost(message) | Self::NotRun(message)) = self;
         Self::NotRun(Arc::clone(message))
+    }
+
+    /// The same fault, with `context` before its message.
+    #[must_use]
+    pub(crate) fn in_context(self, context: &str) -> Self {
+        let add = |message: Arc<str>| format!("{context}: {message}").into();
+        match self {
+            Self::Failed(message) => Self::Failed(add(message)),
+            Self::Lost(message) => Self::Lost(add(message)),
+            Self::NotRun(message) => Self::NotRun(add(message)),
+        }
     }
 }
 
@@ -41,7 +55,11 @@ impl From<String> for Fault {
 
 impl From<&DeviceError> for Fault {
     fn from(error: &DeviceError) -> Self {
-        error.to_string().into()
+        let message = error.to_string().into();
+        match error {
+            DeviceError::Lost { .. } => Self::Lost(message),
+            _ => Self::Failed(message),
+        }
     }
 }
 

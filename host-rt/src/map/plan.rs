@@ -9,6 +9,7 @@ use super::{
     arena::MAX_ALIGN,
     blocks::{CONGRUENCE, Range, RangeKind},
     budget::UNCOUNTED,
+    foreign::Backing,
     kinds::{Class, CopyCondition, Missing, classify},
     pointers::{POINTER_SIZE, Site},
     present::{Present, PresentReader},
@@ -28,6 +29,8 @@ pub(super) struct Plan<'a> {
     present: Option<PresentReader<'a>>,
     /// If another runtime maps the arguments: whether it may have mapped data in a range.
     pub(super) foreign: Option<&'a dyn Fn(u64, u64) -> bool>,
+    /// In that case, the ranges in which pointers may lie.
+    pub(super) backing: Backing,
     /// Bytes of memory and copies requested so far.
     total: u64,
     /// The descriptor whose pointer entries follow, and whether it is present.
@@ -51,6 +54,7 @@ impl<'a> Plan<'a> {
             args,
             present,
             foreign,
+            backing: Backing::default(),
             total: 0,
             descriptor: None,
         }

@@ -24,15 +24,23 @@ pub enum RuntimeError {
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),
-    /// The arguments of a launch do not fit the kernel.
-    #[error("kernel `{kernel}` takes {expected}, but got {given}")]
-    BadArguments {
+    /// The kernel is no C function with words for parameters.
+    #[error(
+        "kernel `{kernel}` cannot be called inline, since it takes a pointer to its parameters: \
+         launch it (`Kernel::launch`)"
+    )]
+    NotInline {
         /// The kernel.
         kernel: String,
-        /// Number and sizes of the parameters that it takes.
-        expected: String,
-        /// Number and sizes of the parameters that were passed.
-        given: String,
+    },
+    /// The wire of a launch belongs to another runtime.
+    #[error(
+        "kernel `{kernel}` cannot be launched on a wire of another runtime: take one from its own \
+         (`Runtime::launch_wire`)"
+    )]
+    WireOfOtherRuntime {
+        /// The kernel.
+        kernel: String,
     },
     /// Host data overlaps data that is on the device, but does not lie within it.
     #[error(

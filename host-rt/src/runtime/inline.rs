@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use targets::count::Count;
-
 use super::{Kernel, KernelArg, Report, Result, RuntimeError};
 use crate::device::{Caller, DeviceError, Grid, InlineCall, InlineLaunch};
 use crate::serve::LaunchError;
@@ -55,10 +53,8 @@ impl Kernel {
             return Ok(launch.wait()?);
         };
         if self.declaration.info.is_some() {
-            return Err(RuntimeError::BadArguments {
+            return Err(RuntimeError::NotInline {
                 kernel: self.declaration.name.clone(),
-                expected: "a pointer to its parameters, as `launch` passes it".to_owned(),
-                given: Count(words.len() as u64, "word").to_string(),
             });
         }
         let run = InlineCall {
@@ -79,7 +75,7 @@ impl Kernel {
             let ended = unsafe { inline.run(run) }?;
             ended.map_err(|fault| LaunchError::Fault {
                 kernel: self.declaration.name.clone(),
-                message: fault.to_string(),
+                fault,
                 failed_call: None,
             })?;
         }

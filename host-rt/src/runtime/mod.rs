@@ -84,6 +84,19 @@ struct Inner {
     overdue: Overdue,
 }
 
+/// Threads may share a runtime, its programs and kernels, and pass launches on.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    const fn is_sync<T: Sync>() {}
+    is_send::<Runtime>();
+    is_sync::<Runtime>();
+    is_send::<Program>();
+    is_sync::<Program>();
+    is_send::<Kernel>();
+    is_sync::<Kernel>();
+    is_send::<Launch>();
+};
+
 impl Drop for Inner {
     fn drop(&mut self) {
         self.server.stop();

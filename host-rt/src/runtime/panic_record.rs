@@ -27,7 +27,7 @@ impl PanicRecord {
     /// The message of a fault, with the location of the panic before it if there was one.
     pub(super) fn explain(&self, fault: Fault) -> Fault {
         match self.place() {
-            Some(place) => format!("panicked at {place}: {fault}").into(),
+            Some(place) => fault.in_context(&format!("panicked at {place}")),
             None => fault,
         }
     }

@@ -10,7 +10,8 @@ use super::panic_record::PanicRecord;
 use super::{DeviceBuffer, Inner, Launch, Result, Runtime, RuntimeError};
 use crate::base::lock::lock;
 use crate::device::{
-    BlockShape, DeviceAddr, Global, Grid, KernelLimits, LaunchContext, Module, Params, Queue,
+    BlockShape, DeviceAddr, DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Params,
+    Queue,
 };
 use crate::image::{Image, ImageError, KernelDeclaration};
 use crate::serve::{ForeignFunction, FunctionTable, LaunchWire, RegisteredFunction};
@@ -216,10 +217,8 @@ impl Kernel {
         args: &[&dyn KernelArg],
     ) -> Result<Launch> {
         if !wire.is_of(&self.program.inner.runtime.server) {
-            return Err(RuntimeError::BadArguments {
+            return Err(RuntimeError::WireOfOtherRuntime {
                 kernel: self.declaration.name.clone(),
-                expected: "a launch wire of its own runtime".to_owned(),
-                given: "one of another".to_owned(),
             });
         }
         let params = params_of(args);
@@ -299,11 +298,11 @@ impl Kernel {
                 }
             }
         };
-        Err(RuntimeError::BadArguments {
+        Err(RuntimeError::Device(DeviceError::BadParameters {
             kernel: name.clone(),
             expected,
-            given: Parameters(&given).to_string(),
-        })
+            found: Parameters(&given).to_string(),
+        }))
     }
 
     /// As [`enqueue`](Self::enqueue), with the bytes of the parameters.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use targets::count::Count;
 
 use crate::base::{Chain, debug_as_display};
-use crate::device::DeviceError;
+use crate::device::{DeviceError, Fault};
 use crate::map::MapError;
 use crate::wire::{ArgsError, ProtocolError};
 
@@ -123,14 +123,14 @@ pub enum CallError {
 pub enum LaunchError {
     /// The kernel aborted itself, or the device aborted it.
     #[error(
-        "kernel `{kernel}`: {message}{}",
+        "kernel `{kernel}`: {fault}{}",
         failed_call.as_ref().map(|call| format!("; before that, {call}")).unwrap_or_default()
     )]
     Fault {
         /// The kernel.
         kernel: String,
-        /// The device's message.
-        message: String,
+        /// The device's message, and whether the device is lost.
+        fault: Fault,
         /// The first failed call of the kernel, which may be the reason why it aborted itself.
         failed_call: Option<CallError>,
     },

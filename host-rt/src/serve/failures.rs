@@ -35,7 +35,7 @@ impl LaunchState {
         match (kernel_result, lock(&self.failures).clone()) {
             (Err(fault), failures) => Err(LaunchError::Fault {
                 kernel: kernel(),
-                message: fault.to_string(),
+                fault,
                 failed_call: failures.map(|(first, _)| first),
             }),
             (Ok(()), Some((first, failed))) => Err(LaunchError::Call {

@@ -11,6 +11,12 @@
 //! | `output_flush`, `text` | the text that kernels print |
 //!
 //! While no kernel runs, all threads sleep.
+//!
+//! Locks are acquired in this order: `Wires::attaching`, the poll token, any other lock. Of the
+//! others a thread holds one at a time, with two exceptions: the lock of `Launches` is held while
+//! the failures of its launches are locked, and a thread that is about to wait holds the lock of
+//! `Threads` while it *tries* to get the token. No lock is held while a host function, a driver or
+//! a log subscriber runs, except `attaching`, with which mapped memory is allocated.
 
 mod change_flag;
 mod deferred;

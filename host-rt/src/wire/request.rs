@@ -9,6 +9,7 @@ use super::arg::{ArgLocation, MarshalledBit};
 use super::gcc::Completion;
 use super::memory::Wire;
 use super::{Arg, ArgRange, ArgsError, Copier, gcc, gcc_slot, gcn_queue, native};
+use crate::base::catch_panic::catch_panic;
 use crate::device::{DeviceAddr, DeviceError};
 
 /// The words of a request, by family of wires.
@@ -241,8 +242,19 @@ impl Drop for Request {
         if !self.is_completed {
             // Not with the thread's copier, whose queue may still be copying.
             let mut copier = self.wire.access.copier();
-            // No caller is left to handle an error.
-            let _ = self.write_completion(&mut copier, Status::FUNCTION_FAILED);
+            if let Err(error) = self.write_completion(&mut copier, Status::FUNCTION_FAILED) {
+                let (wire, func, launch) = (self.wire.name, self.func(), self.launch);
+                // The thread may be unwinding.
+                catch_panic(|| {
+                    tracing::error!(
+                        wire,
+                        func,
+                        launch,
+                        %error,
+                        "cannot complete a dropped request: its caller waits forever"
+                    );
+                });
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ const STAGING: usize = 256 << 10;
 /// Alignment of copies in the staging memory, so that a copy of a word is one access.
 const STAGING_ALIGN: usize = 16;
 
-/// Streams of a device, beyond those that queues hold at a time. GPUs run this many kernels at a
+/// The maximum number of streams of a device, unless queues hold more at a time. GPUs run this many kernels at a
 /// time. Source: the CUDA C++ programming guide, "Maximum number of resident grids per device".
 pub(super) const MAX_STREAMS: usize = 128;
 

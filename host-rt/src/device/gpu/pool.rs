@@ -13,7 +13,7 @@ pub(in crate::device) trait Pooled {
 
 /// The streams of a device.
 pub(in crate::device) struct Pool<S> {
-    /// The maximum number of streams, beyond those that queues hold at a time.
+    /// The maximum number of streams, unless queues hold more at a time.
     most: usize,
     kept: Mutex<Kept<S>>,
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
-use host_rt::device::DeviceError;
 use host_rt::device::{BlockShape, EventState};
+use host_rt::device::{DeviceError, Fault};
 use host_rt::image::ImageError;
 use host_rt::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use hsa_standin::{image::code_object, loader};
@@ -164,7 +164,7 @@ fn parameters_of_other_sizes(target: &Target) {
     for args in bad {
         // SAFETY: it is not launched.
         match unsafe { kernel.launch(grid, args) } {
-            Err(error @ RuntimeError::BadArguments { .. }) => {
+            Err(error @ RuntimeError::Device(DeviceError::BadParameters { .. })) => {
                 assert_names(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
             }
             other => panic!("{:?}", other.map(drop)),
@@ -255,8 +255,10 @@ fn a_memory_fault(target: &Target) {
     let outcomes = session.zeroed::<Outcome>(4);
     let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
     match session.run("call_and_trap", (1, 4), &args) {
-        Err(LaunchError::Fault { message, .. }) => {
-            assert!(message.contains("is lost: "), "{message}");
+        Err(LaunchError::Fault {
+            fault: Fault::Lost(message),
+            ..
+        }) => {
             assert!(message.contains("address 0xdead0000"), "{message}");
         }
         other => panic!("{other:?}"),
@@ -295,7 +297,10 @@ fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
         "it takes the event"
     );
     match launch.wait() {
-        Err(LaunchError::Fault { message, .. }) => {
+        Err(LaunchError::Fault {
+            fault: Fault::Lost(message),
+            ..
+        }) => {
             assert!(message.contains("address 0xdead0000"), "{message}");
         }
         other => panic!("{other:?}"),

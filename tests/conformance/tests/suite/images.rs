@@ -84,7 +84,7 @@ fn wrong_parameters(target: &Target) {
     for args in cases {
         // SAFETY: nothing is launched: the mismatch is detected before.
         match unsafe { kernel.launch(grid, args) } {
-            Err(error @ RuntimeError::BadArguments { .. }) => {
+            Err(error @ RuntimeError::Device(DeviceError::BadParameters { .. })) => {
                 let text = error.to_string();
                 // If the code has the size of each, the message has it too.
                 assert!(text.contains("`call_act` takes 4 parameters"), "{text}");

@@ -40,14 +40,13 @@ fn a_kernel_panics(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let (outcomes, error) = trap(&session, (1, 8), 5);
     match &error {
-        LaunchError::Fault {
-            kernel, message, ..
-        } => {
+        LaunchError::Fault { kernel, fault, .. } => {
             assert_eq!(kernel, "call_and_trap");
+            let message = fault.to_string();
             let words = target.words_of_panic("thread 5 gives up", "src/act.rs");
             assert!(message.contains(&words), "{message}");
             assert!(message.contains("panicked at "), "{message}");
-            let line = line_in(message, "src/act.rs:");
+            let line = line_in(&message, "src/act.rs:");
             assert_eq!(line, Some(line_of_panic("gives up")), "{message}");
         }
         other => panic!("{other}"),
