@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::debug_as_display;
+pub use super::outer_ranges::OuterRanges;
 
 /// A range of addresses, the host's or a device's, that does not wrap. It gives no permission to
 /// access them.

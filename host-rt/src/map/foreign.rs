@@ -4,13 +4,12 @@
 //! for a pointer outside of all data. The positions of pointers in a descriptor do not matter if
 //! the descriptor is present.
 
-use std::collections::BTreeMap;
-
 use shared_abi::map_kind::MapKind;
 
 use super::plan::Plan;
 use super::pointers::POINTER_SIZE;
 use super::{Arg, MapError};
+use crate::base::outer_ranges::OuterRanges;
 
 impl Plan<'_> {
     /// Whether another runtime maps the arguments, and may have mapped data in this range.
@@ -43,8 +42,8 @@ impl Plan<'_> {
         self.backing.extend_to(&self.args[..index]);
         let arg = &self.args[index];
         let location = arg.addr.wrapping_add(arg.size);
-        let is_backed =
-            self.backing.contains(location) || self.may_be_foreign(location, POINTER_SIZE);
+        let is_backed = self.backing.ranges.contains(location, POINTER_SIZE)
+            || self.may_be_foreign(location, POINTER_SIZE);
         if arg.size > 0 && !is_backed {
             return Err(MapError::PointerOutside {
                 arg: self.info(index),
@@ -59,9 +58,7 @@ impl Plan<'_> {
 pub(super) struct Backing {
     /// The number of these arguments.
     args: usize,
-    /// End by start. Ranges inside another one are left out, so that ends rise with starts, and
-    /// one look-up decides.
-    ends: BTreeMap<u64, u64>,
+    ranges: OuterRanges,
 }
 
 impl Backing {
@@ -75,58 +72,9 @@ impl Backing {
                 MapKind::ALLOC | MapKind::FORCE_ALLOC | MapKind::FORCE_PRESENT
             );
             if kind != MapKind::FIRSTPRIVATE && (has_bytes || is_alone) {
-                self.insert(arg.addr, arg.addr.saturating_add(arg.size));
+                self.ranges.insert(arg.addr, arg.size);
             }
         }
         self.args = self.args.max(args.len());
-    }
-
-    fn insert(&mut self, start: u64, end: u64) {
-        let last_before = self.ends.range(..=start).next_back();
-        if last_before.is_some_and(|(_, &other)| other >= end) {
-            return;
-        }
-        while let Some((&inside, _)) = self.ends.range(start..).next().filter(|(_, o)| **o <= end) {
-            self.ends.remove(&inside);
-        }
-        self.ends.insert(start, end);
-    }
-
-    /// Whether one range contains a pointer at `location`.
-    fn contains(&self, location: u64) -> bool {
-        let end = location.checked_add(POINTER_SIZE);
-        let last_before = self.ends.range(..=location).next_back();
-        last_before.is_some_and(|(_, &other)| end.is_some_and(|end| end <= other))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Backing;
-
-    #[test]
-    fn a_pointer_lies_in_one_range() {
-        let mut backing = Backing::default();
-        for (start, end) in [
-            (8, 24),
-            (0, 16),
-            (10, 20),
-            (4, 16),
-            (40, 44),
-            (44, 60),
-            (8, 32),
-        ] {
-            backing.insert(start, end);
-        }
-        let starts: Vec<_> = backing.ends.into_iter().collect();
-        assert_eq!(starts, [(0, 16), (8, 32), (40, 44), (44, 60)]);
-        let backing = Backing {
-            args: 0,
-            ends: starts.into_iter().collect(),
-        };
-        let inside: Vec<u64> = (0..64).filter(|&at| backing.contains(at)).collect();
-        let expected: Vec<u64> = (0..=24).chain(44..=52).collect();
-        assert_eq!(inside, expected);
-        assert!(!backing.contains(u64::MAX - 3));
     }
 }

@@ -65,7 +65,8 @@ impl Server {
         let _attaching = lock(&self.wires.attaching);
         let common = self.common()?;
         let memory = self.device.alloc_mapped(GcnQueue::BYTES)?;
-        let (queue, poller) = GcnQueue::new(memory, 0, &common.access);
+        // SAFETY: `WireParts` keeps the wire beside the poller.
+        let (queue, poller) = unsafe { GcnQueue::new(memory, 0, &common.access) };
         let served = self.serve_wire(WireParts::new(Arc::clone(queue.wire()), poller));
         Ok(PooledWire { queue, served })
     }

@@ -73,7 +73,9 @@ impl Server {
     /// Runs code that may block or panic, besides host functions, on a serving thread that does not
     /// hold the token: a subscriber of the log, the device's driver.
     pub(super) fn run_foreign(self: &Arc<Self>, run: impl FnOnce()) {
-        let _in_function = self.enter_function(true);
+        let create = |number| self.spawn(number);
+        let (_in_function, ready) = self.threads.enter_other_work(create);
+        self.warn_if_not_created(ready);
         catch_panic(run);
     }
 

@@ -130,7 +130,10 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
 pub(super) const BYTES: usize = size_of::<Ring>();
 
 /// Creates a wire in `memory`, which is zeroed and has [`BYTES`], and its poller.
-pub(super) fn attach(
+///
+/// # Safety
+/// The wire lives as long as the poller, which uses its memory.
+pub(super) unsafe fn attach(
     memory: MappedMemory,
     config: &WireConfig,
     access: &DeviceAccess,
@@ -143,7 +146,9 @@ pub(super) fn attach(
         memory,
         access: access.clone(),
     };
-    let (words, ticket) = (wire.words(), config.initial_seq);
+    let ticket = config.initial_seq;
+    // SAFETY: the caller keeps the wire while it uses the poller.
+    let words = unsafe { wire.detached_words() };
     for counter in [
         offset_of!(Ring, next_slot),
         offset_of!(Ring, consumed),

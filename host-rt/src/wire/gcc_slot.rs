@@ -64,7 +64,13 @@ pub fn complete(system: &impl SystemWords) {
 pub(super) const BYTES: usize = size_of::<Slot>();
 
 /// Creates a wire in `memory`, which is zeroed and has [`BYTES`], and its poller.
-pub(super) fn attach(memory: MappedMemory, access: &DeviceAccess) -> (Wire, Poller<Coherent>) {
+///
+/// # Safety
+/// The wire lives as long as the poller, which uses its memory.
+pub(super) unsafe fn attach(
+    memory: MappedMemory,
+    access: &DeviceAccess,
+) -> (Wire, Poller<Coherent>) {
     let wire = Wire {
         kind: WireKind::GCC_SLOT,
         name: "gcc-slot",
@@ -73,7 +79,8 @@ pub(super) fn attach(memory: MappedMemory, access: &DeviceAccess) -> (Wire, Poll
         memory,
         access: access.clone(),
     };
-    let poller = Poller::new(wire.words());
+    // SAFETY: the caller keeps the wire while it uses the poller.
+    let poller = Poller::new(unsafe { wire.detached_words() });
     (wire, poller)
 }
 

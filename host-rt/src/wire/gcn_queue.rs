@@ -300,7 +300,10 @@ impl GcnQueue {
 
     /// Creates a wire in `memory`, which is zeroed and has [`Self::BYTES`], and its poller. The
     /// next ticket is `ticket`.
-    pub(crate) fn new(
+    ///
+    /// # Safety
+    /// The wire lives as long as the poller, which uses its memory.
+    pub(crate) unsafe fn new(
         memory: MappedMemory,
         ticket: u32,
         access: &DeviceAccess,
@@ -313,7 +316,8 @@ impl GcnQueue {
             memory,
             access: access.clone(),
         };
-        let words = wire.words();
+        // SAFETY: the caller keeps the wire while it uses the poller.
+        let words = unsafe { wire.detached_words() };
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
             // Relaxed: no kernel runs yet, and a launch orders it.
             words.store32(counter, ticket, Store::Relaxed);

@@ -26,7 +26,8 @@ pub(crate) const KINDS: [WireEntry; 4] = [
         kind: WireKind::NATIVE,
         bytes: native::bytes,
         attach: |memory, config, access| {
-            let (wire, poller) = native::attach(memory, config, access);
+            // SAFETY: `WireParts` keeps the wire beside the poller.
+            let (wire, poller) = unsafe { native::attach(memory, config, access) };
             WireParts::new(Arc::new(wire), poller)
         },
     },
@@ -34,7 +35,8 @@ pub(crate) const KINDS: [WireEntry; 4] = [
         kind: WireKind::GCC_RING,
         bytes: |_| gcc_ring::BYTES,
         attach: |memory, config, access| {
-            let (wire, poller) = gcc_ring::attach(memory, config, access);
+            // SAFETY: `WireParts` keeps the wire beside the poller.
+            let (wire, poller) = unsafe { gcc_ring::attach(memory, config, access) };
             WireParts::new(Arc::new(wire), poller)
         },
     },
@@ -42,7 +44,8 @@ pub(crate) const KINDS: [WireEntry; 4] = [
         kind: WireKind::GCN_QUEUE,
         bytes: |_| GcnQueue::BYTES,
         attach: |memory, config, access| {
-            let (queue, poller) = GcnQueue::new(memory, config.initial_seq, access);
+            // SAFETY: `WireParts` keeps the wire beside the poller.
+            let (queue, poller) = unsafe { GcnQueue::new(memory, config.initial_seq, access) };
             WireParts::new(Arc::clone(queue.wire()), poller)
         },
     },
@@ -50,7 +53,8 @@ pub(crate) const KINDS: [WireEntry; 4] = [
         kind: WireKind::GCC_SLOT,
         bytes: |_| gcc_slot::BYTES,
         attach: |memory, _config, access| {
-            let (wire, poller) = gcc_slot::attach(memory, access);
+            // SAFETY: `WireParts` keeps the wire beside the poller.
+            let (wire, poller) = unsafe { gcc_slot::attach(memory, access) };
             WireParts::new(Arc::new(wire), poller)
         },
     },

@@ -1,7 +1,7 @@
 //! The memory of a wire.
 
 use shared_abi::wire::WireKind;
-use shared_abi::words::Coherent;
+use shared_abi::words::{Coherent, SystemWords};
 
 use super::DeviceAccess;
 use crate::device::{DeviceAddr, MappedMemory};
@@ -38,11 +38,20 @@ impl Wire {
         self.keeps_slots.then_some(self.slots)
     }
 
-    /// Its words. The caller keeps the wire alive while it uses them.
-    pub(super) fn words(&self) -> Coherent {
+    /// Its words.
+    pub(super) fn words(&self) -> impl SystemWords + Copy + use<'_> {
+        // SAFETY: the result borrows `self`.
+        unsafe { self.detached_words() }
+    }
+
+    /// Its words, without a borrow of the wire.
+    ///
+    /// # Safety
+    /// The wire lives while the words are used.
+    pub(super) unsafe fn detached_words(&self) -> Coherent {
         // SAFETY: `memory` has the size of the layout that all offsets come from, with slots below
-        // `slots`. It lives as long as `self`; a request and a poller, which use the words, hold an
-        // `Arc` of it. All accesses on both sides are atomic.
+        // `slots`. It lives as long as `self`, which the caller ensures. All accesses on both sides
+        // are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }
 }

@@ -300,7 +300,10 @@ pub(super) fn bytes(config: &WireConfig) -> usize {
 }
 
 /// Creates a wire in `memory`, which is zeroed and has [`bytes`], and its poller.
-pub(super) fn attach(
+///
+/// # Safety
+/// The wire lives as long as the poller, which uses its memory.
+pub(super) unsafe fn attach(
     memory: MappedMemory,
     config: &WireConfig,
     access: &DeviceAccess,
@@ -314,7 +317,8 @@ pub(super) fn attach(
         memory,
         access: access.clone(),
     };
-    let words = wire.words();
+    // SAFETY: the caller keeps the wire while it uses the poller.
+    let words = unsafe { wire.detached_words() };
     for slot in 0..slots {
         let at = slot_offset(slots, slot);
         let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, seq);
@@ -365,7 +369,8 @@ pub(super) fn read_args(
         return Err(ArgsError::NoSuchExtent { first, blocks });
     }
     let bounce = copier.bounce();
-    let words = wire.words();
+    // SAFETY: `wire` outlives this function.
+    let words = unsafe { wire.detached_words() };
     let count = request.mapnum as usize;
     let list = count * size_of::<MapEntry>();
     let (source, base): (&Coherent, usize) = if count <= ENTRIES_IN_SLOT as usize {

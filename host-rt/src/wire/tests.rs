@@ -47,7 +47,8 @@ impl TestWire {
         let memory = access.device.alloc_mapped((kind.bytes)(&config)).unwrap();
         let parts = (kind.attach)(memory, &config, &access);
         Self {
-            words: parts.wire.words(),
+            // SAFETY: `parts` keeps the wire as long as the test uses its words.
+            words: unsafe { parts.wire.detached_words() },
             access,
             parts,
         }

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use host_rt::map::Arg;
+use host_rt::ranges::OuterRanges;
 use host_rt::{ForeignError, ForeignFunction, RequestMemory};
 use shared_abi::map_kind::MapKind;
 
@@ -175,29 +176,27 @@ impl ForeignFunction for HostRegion {
 /// that a region uses without a clause, such as a `FILE *`, and OpenMP requires that these keep
 /// their values. libgomp would give the region the address of an empty allocation.
 fn unmapped_sections_to_values(device: &Device, args: &mut [Arg]) {
-    for at in 0..args.len() {
-        let Arg {
-            addr, size, kind, ..
-        } = args[at];
-        if kind.plain() != MapKind::ZERO_LEN_ARRAY_SECTION || size > 0 {
-            continue;
+    let is_section =
+        |arg: &Arg| arg.kind.plain() == MapKind::ZERO_LEN_ARRAY_SECTION && arg.size == 0;
+    if !args.iter().any(is_section) {
+        return;
+    }
+    let mut data = OuterRanges::new();
+    for arg in args.iter() {
+        if !matches!(
+            arg.kind.plain(),
+            MapKind::FIRSTPRIVATE_INT | MapKind::ZERO_LEN_ARRAY_SECTION
+        ) {
+            data.insert(arg.addr, arg.size);
         }
-        let is_in = |other: &Arg| {
-            let is_data = !matches!(
-                other.kind.plain(),
-                MapKind::FIRSTPRIVATE_INT | MapKind::ZERO_LEN_ARRAY_SECTION
-            );
-            is_data
-                && addr
-                    .checked_sub(other.addr)
-                    .is_some_and(|offset| offset <= other.size)
-        };
+    }
+    for arg in args.iter_mut().filter(|arg| is_section(arg)) {
         // libgomp's look-up also matches data that ends there.
-        if !device.may_be_mapped(addr, 0)
-            && !device.may_be_mapped(addr, 1)
-            && !args.iter().any(is_in)
+        if !device.may_be_mapped(arg.addr, 0)
+            && !device.may_be_mapped(arg.addr, 1)
+            && !data.contains(arg.addr, 0)
         {
-            args[at].kind = MapKind::FIRSTPRIVATE_INT;
+            arg.kind = MapKind::FIRSTPRIVATE_INT;
         }
     }
 }

@@ -180,6 +180,8 @@ enum Function {
     Asking(usize),
     /// Like `Asking`, by a launch: serves requests while it waits, and counts as slow.
     Nested(usize),
+    /// Work that the poller finds, and that is no request. It ends when these requests are done.
+    OtherWork(&'static [usize]),
 }
 
 #[derive(Default)]
@@ -241,8 +243,11 @@ impl Model {
         if wire.requests.is_empty() {
             return None;
         }
-        self.threads.request_taken(is_first && wire.is_burst);
-        Some(wire.requests.remove(0))
+        let request = wire.requests.remove(0);
+        if !matches!(self.functions[request], Function::OtherWork(_)) {
+            self.threads.request_taken(is_first && wire.is_burst);
+        }
+        Some(request)
     }
 
     fn poll_until_found(&self, mut is_first: bool) -> Polled<usize> {
@@ -263,11 +268,16 @@ impl Model {
         let create = |number| self.create(number);
         let function = self.functions[request];
         let is_slow = matches!(function, Function::Slow(_) | Function::Nested(_));
-        let (in_function, ready) = self.threads.enter_function(is_slow, create);
+        let (in_function, ready) = match function {
+            Function::OtherWork(_) => self.threads.enter_other_work(create),
+            _ => self.threads.enter_function(is_slow, create),
+        };
         assert_created(ready);
         match function {
             Function::Fast => (),
-            Function::Stuck(others) | Function::Slow(others) => self.wait_for(others),
+            Function::Stuck(others) | Function::Slow(others) | Function::OtherWork(others) => {
+                self.wait_for(others);
+            }
             Function::Asking(inner) => {
                 self.request(inner);
                 self.wait_for(&[inner]);
@@ -348,7 +358,7 @@ fn serve(
     });
 }
 
-use Function::{Asking, Fast, Nested, Slow, Stuck};
+use Function::{Asking, Fast, Nested, OtherWork, Slow, Stuck};
 
 #[test]
 fn another_thread_polls_while_the_first_function_runs() {
@@ -369,6 +379,16 @@ fn the_standby_takes_over_from_a_stuck_thread() {
     let functions = &[Fast, Fast, Stuck(&[3]), Fast];
     serve("standby", Runs::Preemptions(1), 2, functions, |model| {
         // The first request creates the standby, the second makes it tick.
+        model.call(&[0]);
+        model.call(&[1]);
+        model.call(&[2, 3]);
+    });
+}
+
+#[test]
+fn the_standby_takes_over_from_other_work() {
+    let functions = &[Fast, Fast, OtherWork(&[3]), Fast];
+    serve("other work", Runs::Preemptions(2), 2, functions, |model| {
         model.call(&[0]);
         model.call(&[1]);
         model.call(&[2, 3]);

@@ -9,14 +9,17 @@
 //! |---|---|---|---|---|
 //! | - | a thread is needed, and none waits | Called | [`States::create`] | up to the limit |
 //! | Called | it runs | Active | [`States::answer`] | |
+//! | Called | the system cannot create it | - | [`States::cancel_create`] | |
 //! | Active | the token is taken, but free under the lock (rule 3) | Active | - | it polls |
 //! | Active | the token is taken | Follower | [`States::wait`] | |
 //! | Active | the token is taken, and there is no standby | Standby | [`States::wait`] | it sleeps until alerted |
 //! | Follower | a thread is needed to poll | Called | [`States::call`] | it is woken |
 //! | Standby | the same, and there is no follower | Called | [`States::call`] | it is woken, and no thread ticks |
 //! | Standby | a function is entered, and no thread ticks | Standby | [`States::alert`] | it is woken, and ticks |
+//! | Standby | other work that may block begins | Standby | [`States::alert`] | the same, even if it ticks |
 //! | Standby | a tick without a request, the token is taken | Standby | - | it sleeps until alerted |
-//! | Standby | a tick without a request, the token is free | Active | [`States::take_over`] | a follower becomes the standby |
+//! | Standby | a tick without a request, the token is free | Active | [`States::take_over`] | the next row |
+//! | Follower | the standby takes over | Standby | [`States::take_over`] | it sleeps until alerted |
 //! | any | the server stops | ends | [`States::stop`] | all are woken |
 //!
 //! Rules:
@@ -153,8 +156,8 @@ impl<T, H> Threads<T, H> {
     }
 
     /// Ensures that another thread polls, or will if this one is stuck, before this thread enters a
-    /// function. Drop the returned value when the function has returned. `create` is as for
-    /// [`start`](Self::start).
+    /// function for a request that [was counted](Self::request_taken). Drop the returned value when
+    /// the function has returned. `create` is as for [`start`](Self::start).
     ///
     /// # Errors
     /// If a thread could not be created. This one polls again once the function has returned.
@@ -163,17 +166,45 @@ impl<T, H> Threads<T, H> {
         is_slow: bool,
         create: impl FnOnce(usize) -> io::Result<H>,
     ) -> (InFunction<'_>, io::Result<()>) {
-        let slow = is_slow.then_some(&self.evidence);
-        slow.inspect(|evidence| evidence.enter());
-        let is_contended = is_slow && self.evidence.exists();
-        let ready = if is_contended {
-            self.wake_follower(create)
-        } else if !self.progress.is_ticking() {
-            self.wake_standby(create)
-        } else {
+        if is_slow {
+            return self.enter_slow(self.progress.is_ticking(), create);
+        }
+        let ready = if self.progress.is_ticking() {
             Ok(())
+        } else {
+            self.wake_standby(create)
         };
-        (InFunction { slow }, ready)
+        (InFunction { slow: None }, ready)
+    }
+
+    /// As [`enter_function`](Self::enter_function), before other work that may block. The standby
+    /// does not notice such work, so it is woken although it ticks: under the lock, under which it
+    /// stops ticking and tries the token.
+    ///
+    /// # Errors
+    /// As for [`enter_function`](Self::enter_function).
+    pub(super) fn enter_other_work(
+        &self,
+        create: impl FnOnce(usize) -> io::Result<H>,
+    ) -> (InFunction<'_>, io::Result<()>) {
+        self.enter_slow(false, create)
+    }
+
+    fn enter_slow(
+        &self,
+        will_tick: bool,
+        create: impl FnOnce(usize) -> io::Result<H>,
+    ) -> (InFunction<'_>, io::Result<()>) {
+        let slow = &self.evidence;
+        slow.enter();
+        let ready = if slow.exists() {
+            self.wake_follower(create)
+        } else if will_tick {
+            Ok(())
+        } else {
+            self.wake_standby(create)
+        };
+        (InFunction { slow: Some(slow) }, ready)
     }
 
     /// Calls a thread to poll.

@@ -6,8 +6,9 @@ use super::super::sync::{AtomicU64, Ordering};
 /// Set while the standby ticks. The bits above count requests.
 const TICKING: u64 = 1;
 
-/// All accesses are relaxed: the word orders nothing else, and each decision is a
-/// read-modify-write, which reads the latest value.
+/// All accesses are relaxed: the word orders nothing else. The standby decides to stop by a
+/// read-modify-write, which reads the latest value. A thread that enters a function decides by a
+/// load, but has counted its request before.
 pub(super) struct Progress(AtomicU64);
 
 impl Progress {
