@@ -21,6 +21,9 @@ pub enum Fault {
     NotRun(Arc<str>),
 }
 
+/// The outcome of an operation in a queue.
+pub type Outcome = Result<(), Fault>;
+
 impl Fault {
     /// The fault of an operation behind the failed one.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Fault;
+use super::Outcome;
 use super::{BlockShape, DeviceError, Global, Grid};
 
 /// A kernel that runs on the caller's thread.
@@ -40,5 +40,5 @@ pub trait InlineLaunch: Sync {
     ///
     /// # Errors
     /// The grid or the number of words is not supported.
-    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), Fault>, DeviceError>;
+    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Outcome, DeviceError>;
 }

@@ -21,7 +21,7 @@ mod traits;
 
 use std::sync::Arc;
 
-pub use self::error::{DeviceError, DriverFailure, Fault, LossReason};
+pub use self::error::{DeviceError, DriverFailure, Fault, LossReason, Outcome};
 pub use self::grid::{Axis, BlockShape, Grid};
 use self::in_process::{emu, host};
 pub use self::inline::{Caller, InlineCall, InlineLaunch};

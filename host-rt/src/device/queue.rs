@@ -4,8 +4,8 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Fault;
 use super::{BlockShape, DeviceAddr, DeviceError, Fill, Global, Grid, Module, Params};
+use super::{Fault, Outcome};
 
 /// Properties of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
@@ -35,9 +35,9 @@ pub enum EventState {
     Failed(Fault),
 }
 
-impl From<Option<Result<(), Fault>>> for EventState {
+impl From<Option<Outcome>> for EventState {
     /// `None` is pending.
-    fn from(outcome: Option<Result<(), Fault>>) -> Self {
+    fn from(outcome: Option<Outcome>) -> Self {
         match outcome {
             None => Self::Pending,
             Some(Ok(())) => Self::Done,
@@ -46,7 +46,7 @@ impl From<Option<Result<(), Fault>>> for EventState {
     }
 }
 
-/// A place in a queue, which is reached when everything queued before is done.
+/// A position in a queue, which is reached when everything queued before is done.
 ///
 /// Failures propagate: a failed operation, and a wait for a failed event, make later events of the
 /// queue fail, and operations that wait for those are not run. A failed queue is usable again after
@@ -58,7 +58,7 @@ pub trait Event: Any + Send + Sync {
     ///
     /// # Errors
     /// That of [`EventState::Failed`].
-    fn sync(&self) -> Result<(), Fault>;
+    fn sync(&self) -> Outcome;
     /// Cancels the operation before the event, if it has not begun and the device supports that: it
     /// then fails, as do operations that depend on it.
     fn cancel(&self) {}
@@ -76,7 +76,7 @@ pub trait Running: Send + Sync {
     /// Whether it has ended.
     fn is_done(&self) -> bool;
     /// Waits until it has ended. `None` if it has not ended at `until`.
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>>;
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome>;
 }
 
 /// A queue. Its operations run in order; those of different queues run in any order.

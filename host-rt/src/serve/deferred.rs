@@ -3,21 +3,24 @@
 use super::CallError;
 use super::failures::log_failure;
 use super::served_wire::Source;
+use super::text::Writer;
 use crate::base::catch_panic::catch_panic;
 
 /// Work that may block, so no thread does it while it polls: the subscriber of the application's log
-/// and the device's driver run in it.
+/// and the device's driver run in it, and a thread is created.
 #[derive(Default)]
 pub(super) struct Deferred {
     /// The key of the launch of each failure that is recorded but not logged.
     pub(super) failures: Vec<(u32, CallError)>,
     /// The wires that are no longer polled.
     pub(super) retired: Vec<Source>,
+    /// The writer of text, which was not started yet.
+    pub(super) writer: Option<Writer>,
 }
 
 impl Deferred {
     pub(super) fn is_empty(&self) -> bool {
-        self.failures.is_empty() && self.retired.is_empty()
+        self.failures.is_empty() && self.retired.is_empty() && self.writer.is_none()
     }
 
     /// Takes the work; `None` if there is none.
@@ -25,8 +28,11 @@ impl Deferred {
         (!self.is_empty()).then(|| std::mem::take(self))
     }
 
-    /// Logs the failures, and frees the wires if nothing else uses them.
+    /// Starts the writer, logs the failures, and frees the wires if nothing else uses them.
     pub(super) fn finish(self) {
+        if let Some(writer) = self.writer {
+            writer.start();
+        }
         for (launch, error) in &self.failures {
             log_failure(*launch, error);
         }

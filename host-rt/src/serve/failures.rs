@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::lock;
 use super::{CallError, LaunchError};
 use crate::base::catch_panic::catch_panic;
-use crate::device::Fault;
+use crate::device::Outcome;
 
 /// One launch. It lives until its result is read, also after the end of the kernel.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl LaunchState {
     }
 
     /// The result of the launch, from its kernel's result `kernel_result` and its failed calls.
-    pub(crate) fn outcome(&self, kernel_result: Result<(), Fault>) -> Result<(), LaunchError> {
+    pub(crate) fn outcome(&self, kernel_result: Outcome) -> Result<(), LaunchError> {
         let kernel = || self.kernel.clone();
         match (kernel_result, lock(&self.failures).clone()) {
             (Err(fault), failures) => Err(LaunchError::Fault {

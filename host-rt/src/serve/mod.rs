@@ -260,7 +260,8 @@ impl Server {
 
     /// Refuses all requests from now on.
     pub(crate) fn refuse(&self) {
-        self.requests.refusing.store(true, Ordering::SeqCst);
+        // Relaxed: a request that is taken concurrently may be served.
+        self.requests.refusing.store(true, Ordering::Relaxed);
     }
 
     /// Ends all threads and waits for them. No kernel runs any more.

@@ -74,19 +74,21 @@ impl PollerState {
 
     /// Counts a kernel that is about to run.
     pub(super) fn begin_kernel(&self) {
-        self.running.fetch_add(1, Ordering::SeqCst);
-        // The poller sleeps while no kernel runs.
+        // Relaxed: if the poller sleeps, as while no kernel runs, the lock of `wake` orders it.
+        self.running.fetch_add(1, Ordering::Relaxed);
         self.wake_word.wake();
     }
 
     /// Counts a kernel that has ended.
     pub(super) fn end_kernel(&self) {
-        self.running.fetch_sub(1, Ordering::SeqCst);
+        // Relaxed: a poller that reads the old value polls once more.
+        self.running.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Ends polling.
     pub(super) fn stop(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
+        // Relaxed: if the poller sleeps, the lock of `wake` orders it.
+        self.stopping.store(true, Ordering::Relaxed);
         self.wake_word.wake();
     }
 
@@ -221,7 +223,10 @@ impl Server {
             Poll::Empty => false,
             Poll::Request(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
-                let end = self.output.text.push(&text);
+                let (end, writer) = self.output.text.push(&text);
+                if writer.is_some() {
+                    deferred.writer = writer;
+                }
                 // Relaxed: only the holder of the token accesses it, and copies it into later
                 // requests.
                 wire.text_end.store(end, Ordering::Relaxed);

@@ -49,20 +49,15 @@ struct State {
 }
 
 impl Text {
-    /// Appends `text`, to be written; returns the position of its end.
-    pub(super) fn push(&self, text: &[u8]) -> u64 {
+    /// Appends `text`, to be written. Returns the position of its end, and the writer that must be
+    /// started if there is none.
+    pub(super) fn push(&self, text: &[u8]) -> (u64, Option<Writer>) {
         let mut state = self.state();
         state.pending.extend_from_slice(text);
         state.end += text.len() as u64;
-        if !state.has_writer {
-            let shared = Arc::clone(&self.shared);
-            let thread = std::thread::Builder::new().name("output".to_owned());
-            // It is not joined, since a blocked output may block it forever. If it cannot be
-            // created, the threads that wait for the text write it.
-            state.has_writer = thread.spawn(move || shared.write_all()).is_ok();
-        }
+        let missing = (!state.has_writer).then(|| Writer(Arc::clone(&self.shared)));
         self.shared.changed.notify_all();
-        state.end
+        (state.end, missing)
     }
 
     /// The position of the end of the text so far.
@@ -122,6 +117,23 @@ impl Text {
 
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.shared.state)
+    }
+}
+
+/// The thread that writes the text, before it is started.
+#[derive(Debug)]
+pub(super) struct Writer(Arc<Shared>);
+
+impl Writer {
+    /// Starts the thread, unless there is one. It is not joined, since a blocked output may block it
+    /// forever. If it cannot be created, the threads that wait for the text write it.
+    pub(super) fn start(self) {
+        let mut state = lock(&self.0.state);
+        if !state.has_writer {
+            let shared = Arc::clone(&self.0);
+            let thread = std::thread::Builder::new().name("output".to_owned());
+            state.has_writer = thread.spawn(move || shared.write_all()).is_ok();
+        }
     }
 }
 

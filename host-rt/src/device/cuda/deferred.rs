@@ -24,7 +24,7 @@ use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
 use crate::device::{
     DeviceAddr, DeviceError, Event, EventState, Fault, Fill, Global, Grid, LaunchContext, Module,
-    Params, Queue, Running,
+    Outcome, Params, Queue, Running,
 };
 
 /// A queue.
@@ -303,7 +303,7 @@ impl Event for DeferredEvent {
             .map_or(EventState::Pending, |event| event.check())
     }
 
-    fn sync(&self) -> Result<(), Fault> {
+    fn sync(&self) -> Outcome {
         match self.0.wait(None) {
             Some(event) => event.sync(),
             None => unreachable!("a wait without an end"),
@@ -319,7 +319,7 @@ impl Running for DeferredLaunch {
         self.0.get().is_some_and(|launch| launch.is_done())
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome> {
         self.0.wait(until)?.wait(until)
     }
 }
@@ -332,7 +332,7 @@ impl Running for NotStarted {
         true
     }
 
-    fn wait(&self, _until: Option<Instant>) -> Option<Result<(), Fault>> {
+    fn wait(&self, _until: Option<Instant>) -> Option<Outcome> {
         Some(Err(self.0.clone()))
     }
 }

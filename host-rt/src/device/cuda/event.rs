@@ -9,9 +9,9 @@ use super::context::Context;
 use super::functions;
 use crate::base::lock::{lock, take};
 use crate::device::gpu::readback::Arrival;
-use crate::device::{DeviceError, Event, EventState, Fault, MappedMemory};
+use crate::device::{DeviceError, Event, EventState, MappedMemory, Outcome};
 
-/// A place in a queue.
+/// A position in a queue.
 pub(super) struct CudaEvent {
     events: Arc<Events>,
     pub(super) raw: CUevent,
@@ -38,7 +38,7 @@ impl CudaEvent {
     }
 
     /// Whether it is reached, and the outcome.
-    pub(super) fn query(&self) -> Option<Result<(), Fault>> {
+    pub(super) fn query(&self) -> Option<Outcome> {
         let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { functions::cuEventQuery(self.raw) };
@@ -56,7 +56,7 @@ impl CudaEvent {
     }
 
     /// Sleeps until it is reached; returns the outcome.
-    pub(super) fn sleep(&self) -> Result<(), Fault> {
+    pub(super) fn sleep(&self) -> Outcome {
         let slept = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { functions::cuEventSynchronize(self.raw) };
@@ -66,7 +66,7 @@ impl CudaEvent {
     }
 
     /// Called when the stream has reached the event, or never will.
-    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
+    fn reached(&self, how: Result<(), DeviceError>) -> Outcome {
         // SAFETY: the stream has passed the copies. An earlier wait for one of them used such an
         // event, or the queue, which finishes them too.
         unsafe { self.arrival.reached(how) }
@@ -78,7 +78,7 @@ impl Event for CudaEvent {
         self.query().into()
     }
 
-    fn sync(&self) -> Result<(), Fault> {
+    fn sync(&self) -> Outcome {
         self.sleep()
     }
 }
@@ -165,14 +165,14 @@ impl Drop for Events {
 }
 
 /// A place with a known outcome.
-pub(super) struct Known(pub(super) Result<(), Fault>);
+pub(super) struct Known(pub(super) Outcome);
 
 impl Event for Known {
     fn check(&self) -> EventState {
         Some(self.sync()).into()
     }
 
-    fn sync(&self) -> Result<(), Fault> {
+    fn sync(&self) -> Outcome {
         self.0.clone()
     }
 }

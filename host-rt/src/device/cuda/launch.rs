@@ -14,7 +14,9 @@ use super::event::CudaEvent;
 use super::functions;
 use super::module::{CudaModule, attribute};
 use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
-use crate::device::{DeviceError, Fault, Global, Grid, LaunchContext, Module, Params, Running};
+use crate::device::{
+    DeviceError, Fault, Global, Grid, LaunchContext, Module, Outcome, Params, Running,
+};
 
 /// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
 const SPIN_TIME: Duration = Duration::from_micros(30);
@@ -152,7 +154,7 @@ pub(super) struct CudaEnd {
 }
 
 impl KernelEnd for CudaEnd {
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome> {
         let start = Instant::now();
         loop {
             if let Some(how) = self.event.query() {

@@ -4,13 +4,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::reaper::CompletionReaper;
-use crate::device::{Fault, LaunchContext, Module, Running};
+use crate::device::{Fault, LaunchContext, Module, Outcome, Running};
 
 /// The end of a kernel, as its device reports it.
 pub(in crate::device) trait KernelEnd: Send + Sync + 'static {
     /// Waits until the kernel has ended, and returns the outcome; `None` if it has not ended at
     /// `until`.
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>>;
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome>;
 
     /// Whether the device is lost although its kernels may still run.
     fn may_be_running(&self) -> bool;
@@ -22,7 +22,7 @@ pub(in crate::device) struct GpuLaunch<E: KernelEnd> {
     _module: Arc<dyn Module>,
     context: LaunchContext,
     /// Set by the thread that notices the end first; others wait for it.
-    outcome: OnceLock<Result<(), Fault>>,
+    outcome: OnceLock<Outcome>,
 }
 
 impl<E: KernelEnd> GpuLaunch<E> {
@@ -64,7 +64,7 @@ impl<E: KernelEnd> GpuLaunch<E> {
     }
 
     /// Records the outcome, unless another thread has; returns the recorded one.
-    fn ended(&self, how: Result<(), Fault>) -> Result<(), Fault> {
+    fn ended(&self, how: Outcome) -> Outcome {
         let outcome = self.outcome.get_or_init(|| {
             // If the kernel may still run, calls continue to be served, since someone may wait for
             // it in the driver.
@@ -82,7 +82,7 @@ impl<E: KernelEnd> Running for GpuLaunch<E> {
         self.wait(Some(Instant::now())).is_some()
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome> {
         match self.outcome.get() {
             Some(outcome) => Some(outcome.clone()),
             None => self.end.wait(until).map(|how| self.ended(how)),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     impl KernelEnd for End {
-        fn wait(&self, _until: Option<Instant>) -> Option<Result<(), Fault>> {
+        fn wait(&self, _until: Option<Instant>) -> Option<Outcome> {
             Some(Err("the device's reason".into()))
         }
 
@@ -136,7 +136,7 @@ mod tests {
     }
 
     /// The number of times that the end of a launch was reported, and its outcome.
-    fn outcome(may_be_running: bool, failed: Option<Fault>) -> (u32, Result<(), Fault>) {
+    fn outcome(may_be_running: bool, failed: Option<Fault>) -> (u32, Outcome) {
         let ends = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&ends);
         let context = LaunchContext {

@@ -4,7 +4,7 @@ use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::{Arc, Mutex};
 
 use crate::base::lock::lock;
-use crate::device::{DeviceError, Fault};
+use crate::device::{DeviceError, Fault, Outcome};
 
 /// A copy whose bytes are in staging memory once the device reaches it.
 pub(in crate::device) struct PendingCopy<S> {
@@ -37,7 +37,7 @@ impl<S> Readback<S> {
     /// # Safety
     /// The device has finished the copies, each of which has `len` bytes at `at`. No one has waited
     /// for them before, unless this or [`give_up`](Self::give_up) was called then.
-    pub(in crate::device) unsafe fn finish(&self) -> Result<(), Fault> {
+    pub(in crate::device) unsafe fn finish(&self) -> Outcome {
         // The lock is held while copying, so that a second caller finds the bytes copied.
         let mut copies = lock(&self.0);
         let copies = copies.as_mut().map_err(|why| why.clone())?;
@@ -94,10 +94,7 @@ impl<S> Arrival<S> {
     ///
     /// # Safety
     /// If `how` is success, as for [`Readback::finish`], for all copies.
-    pub(in crate::device) unsafe fn reached(
-        &self,
-        how: Result<(), DeviceError>,
-    ) -> Result<(), Fault> {
+    pub(in crate::device) unsafe fn reached(&self, how: Result<(), DeviceError>) -> Outcome {
         let mut how = how.map_err(|error| Fault::from(&error));
         for readback in &self.readbacks {
             match &how {

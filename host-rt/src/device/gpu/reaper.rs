@@ -70,7 +70,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::device::Fault;
+    use crate::device::Outcome;
 
     /// Records that it is waited for, and panics then if requested.
     struct Launch {
@@ -84,7 +84,7 @@ mod tests {
             true
         }
 
-        fn wait(&self, _until: Option<Instant>) -> Option<Result<(), Fault>> {
+        fn wait(&self, _until: Option<Instant>) -> Option<Outcome> {
             self.waited.send(self.name).unwrap();
             assert!(!self.panics, "a planted panic");
             Some(Ok(()))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::blocks::Block;
 use super::signal::Signal;
 use crate::device::gpu::readback::Arrival;
-use crate::device::{DeviceError, Event, EventState, Fault};
+use crate::device::{DeviceError, Event, EventState, Outcome};
 
-/// A place in a queue.
+/// A position in a queue.
 pub(super) struct HsaEvent {
     /// The operations that precede it.
     pub(super) signals: Vec<Arc<Signal>>,
@@ -16,7 +16,7 @@ pub(super) struct HsaEvent {
 
 impl HsaEvent {
     /// Called when everything before it is done, or never will be.
-    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
+    fn reached(&self, how: Result<(), DeviceError>) -> Outcome {
         // SAFETY: the copies are done. An earlier wait for one of them used such an event, or the
         // queue, which finishes them too.
         unsafe { self.arrival.reached(how) }
@@ -39,7 +39,7 @@ impl Event for HsaEvent {
         Some(self.reached(how)).into()
     }
 
-    fn sync(&self) -> Result<(), Fault> {
+    fn sync(&self) -> Outcome {
         let mut signals = self.signals.iter();
         self.reached(signals.try_for_each(|signal| signal.wait_for_end()))
     }

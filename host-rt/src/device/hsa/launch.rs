@@ -11,7 +11,9 @@ use super::module::{HsaModule, Loaded};
 use super::signal::Signal;
 use super::stream::Stream;
 use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
-use crate::device::{DeviceError, Fault, Global, Grid, LaunchContext, Module, Params, Running};
+use crate::device::{
+    DeviceError, Fault, Global, Grid, LaunchContext, Module, Outcome, Params, Running,
+};
 
 /// Starts a kernel in `stream`.
 ///
@@ -127,7 +129,7 @@ pub(super) struct HsaEnd {
 }
 
 impl KernelEnd for HsaEnd {
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome> {
         let how = self.signal.wait(until)?;
         Some(how.map_err(|error| Fault::from(&error)))
     }

@@ -16,6 +16,6 @@ mod op;
 mod queue;
 mod traits;
 
-use self::op::{Outcome, QueueOp, Work};
+use self::op::{QueueOp, Work};
 use self::queue::InProcessQueue;
 use self::traits::{InProcess, MAX_THREADS};

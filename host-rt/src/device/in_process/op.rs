@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::device::{Event, EventState, Fault, Running};
-
-/// The outcome of an operation.
-pub(in crate::device) type Outcome = Result<(), Fault>;
+use crate::device::{Event, EventState, Fault, Outcome, Running};
 
 /// The work of an operation.
 pub(in crate::device) trait Work: Send {
@@ -183,7 +180,7 @@ impl Event for QueueOp {
         self.outcome().into()
     }
 
-    fn sync(&self) -> Result<(), Fault> {
+    fn sync(&self) -> Outcome {
         loop {
             if let Some(outcome) = Running::wait(self, None) {
                 return outcome;
@@ -210,7 +207,7 @@ impl Running for QueueOp {
         self.state().outcome.is_some()
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Outcome> {
         self.sleep(until)
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use shared_abi::words::{Store, SystemWords};
 
 use super::bytes::{copy_from_shared, copy_to_shared, words_at};
-use super::{InProcess, MAX_THREADS, Outcome, QueueOp, Work};
+use super::{InProcess, MAX_THREADS, QueueOp, Work};
 use crate::device::bounds::check_word;
 use crate::device::{
-    DeviceAddr, DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue,
-    Running,
+    DeviceAddr, DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Outcome, Params,
+    Queue, Running,
 };
 
 /// A queue. Copies happen at once, on the calling thread, unless an earlier operation is pending.

@@ -7,8 +7,10 @@ use shared_abi::image::PANIC_ASSERTION;
 
 use super::EmuDevice;
 use super::module::EmuModule;
-use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
-use crate::device::{DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Params};
+use crate::device::in_process::{InProcess, QueueOp, Work};
+use crate::device::{
+    DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Outcome, Params,
+};
 
 // SAFETY: device memory lives as long as the device, and device threads access it atomically.
 unsafe impl InProcess for EmuDevice {

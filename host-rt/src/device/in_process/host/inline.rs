@@ -7,7 +7,7 @@ use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
 use super::{HostDevice, active_launches, c_call, lock, thread};
-use crate::device::{BlockShape, DeviceError, Fault, InlineCall, InlineLaunch};
+use crate::device::{BlockShape, DeviceError, InlineCall, InlineLaunch, Outcome};
 
 /// The stack of a kernel that can call the host, of the usual size for threads. Its pages are
 /// allocated when they are touched.
@@ -51,7 +51,7 @@ impl fmt::Display for Launched {
 }
 
 impl InlineLaunch for HostDevice {
-    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), Fault>, DeviceError> {
+    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Outcome, DeviceError> {
         if (run.grid.teams, run.grid.threads) != (1, 1) {
             let reason = "a kernel of words runs once, on the thread of its caller";
             return Err(run.grid.bad(reason));

@@ -13,9 +13,9 @@ use super::active_launches::{self, ActiveLaunch};
 use super::module::{HostModule, RESIDENT};
 use super::signals::Arguments;
 use super::{HostDevice, lock, thread};
-use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
+use crate::device::in_process::{InProcess, QueueOp, Work};
 use crate::device::{
-    BlockShape, DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Params,
+    BlockShape, DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Outcome, Params,
 };
 
 /// The code of a kernel: see [`shared_abi::host_arch`].

@@ -13,7 +13,7 @@ use shared_abi::host_arch::{HostArch, ThreadContext};
 
 use super::{active_launches, unattached_threads};
 use crate::base::output::printable;
-use crate::device::Fault;
+use crate::device::Outcome;
 
 /// The functions that replace special registers and instructions in the code of an image.
 pub(super) static SERVICES: HostArch = HostArch {
@@ -54,7 +54,7 @@ pub(super) unsafe fn run(
     mut context: ThreadContext,
     wake_host: &Arc<dyn Fn() + Send + Sync>,
     stack: DefaultStack,
-) -> (DefaultStack, Result<(), Fault>) {
+) -> (DefaultStack, Outcome) {
     context.stack_low = stack.limit().get() as u64;
     context.stack_high = stack.base().get() as u64;
     let wake_host = Arc::as_ptr(wake_host);
