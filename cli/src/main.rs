@@ -2,6 +2,7 @@
 
 mod bench;
 mod devices;
+mod error;
 mod inspect;
 mod options;
 mod output;

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use host_rt::{LaunchError, RuntimeError};
 use serde::Serialize;
 
+use crate::error::MissingFunction;
+
 /// The kernel, or a call that it made, failed.
 const KERNEL_FAILED: u8 = 1;
 
@@ -52,7 +54,9 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     }
     say(&format!("{error:#}"));
     let is_launch = error.chain().any(|cause| {
-        cause.is::<LaunchError>() || matches!(cause.downcast_ref(), Some(RuntimeError::Launch(_)))
+        cause.is::<LaunchError>()
+            || cause.is::<MissingFunction>()
+            || matches!(cause.downcast_ref(), Some(RuntimeError::Launch(_)))
     });
     ExitCode::from(if is_launch { KERNEL_FAILED } else { BAD_INPUT })
 }

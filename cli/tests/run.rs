@@ -143,7 +143,11 @@ fn missing_functions_are_named_and_their_calls_fail() {
     let ended = run(hello(1).arg(&out));
     ended.failed(
         1,
-        &["kernel `hello`: ", "(--functions LIBRARY): greet, sort"],
+        &[
+            "kernel `hello`: ",
+            "(`greet`) is not registered",
+            "(--functions LIBRARY): greet, sort",
+        ],
     );
     let said = ended.stderr.lines().filter(|line| line.contains("greet"));
     assert_eq!(said.count(), 1, "once: {}", ended.stderr);

@@ -40,17 +40,17 @@ impl Wire {
 
     /// Polls until the request in `waiting` is found, while callers in the slots `busy` call again
     /// as soon as they are served.
-    fn looks_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
+    fn polls_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
         let slots = self.seqs.len() as u32;
         let mut poller = Poller::new(self.words, slots, 0);
         busy.iter().for_each(|&slot| self.publish(slot));
-        for look in 0..100_000 {
-            if look == 100 {
+        for poll in 0..100_000 {
+            if poll == 100 {
                 self.publish(waiting);
             }
             if let Poll::Request(NativeRequest { slot, .. }) = poller.poll() {
                 if slot == waiting {
-                    return Some(look);
+                    return Some(poll);
                 }
                 self.publish(slot);
             }
@@ -61,22 +61,22 @@ impl Wire {
 
 #[test]
 fn behind_a_busy_slot() {
-    assert!(Wire::new(32).looks_until(31, &[0]).is_some());
+    assert!(Wire::new(32).polls_until(31, &[0]).is_some());
 }
 
 #[test]
 fn behind_busy_slots_of_its_group() {
-    assert!(Wire::new(32).looks_until(31, &[0, 1, 2, 3]).is_some());
+    assert!(Wire::new(32).polls_until(31, &[0, 1, 2, 3]).is_some());
 }
 
 #[test]
 fn behind_a_busy_group() {
     let busy: Vec<u32> = (0..32).collect();
-    assert!(Wire::new(1024).looks_until(1000, &busy).is_some());
+    assert!(Wire::new(1024).polls_until(1000, &busy).is_some());
 }
 
 #[test]
 fn behind_busy_groups() {
     let busy: Vec<u32> = (0..992).collect();
-    assert!(Wire::new(1024).looks_until(1000, &busy).is_some());
+    assert!(Wire::new(1024).polls_until(1000, &busy).is_some());
 }

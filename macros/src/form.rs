@@ -24,7 +24,7 @@ impl Form {
             if let Some(lifetime) = &reference.lifetime {
                 return Err(Error::new_spanned(
                     lifetime,
-                    "an argument is lent for the call alone: write the reference without a lifetime",
+                    "remove the lifetime: the reference is borrowed only for the call",
                 ));
             }
             refuse_str(&reference.elem)?;

@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use host_rt::device::{self, Fault, Trace};
+use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::{Count, Names};
 use host_rt::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use serde::Serialize;
 
 use self::arg::{Arg, Param};
+use crate::error::MissingFunction;
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -196,38 +197,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         }
     }
     report(options.json, &answer)?;
-    ended
-        .map(drop)
-        .map_err(|error: LaunchError| RuntimeError::from(error).into())
+    ended.map(drop)
 }
 
 /// The error, with this command's remedy if the kernel called a function of `missing`, which no
 /// library exports.
-fn explain(error: LaunchError, missing: &[String]) -> LaunchError {
-    let (kernel, fault, call) = match &error {
-        LaunchError::Call { kernel, first, .. } => (kernel, None, Some(first)),
-        LaunchError::Fault {
-            kernel,
-            fault,
-            failed_call,
-        } => (kernel, Some(fault), failed_call.as_ref()),
-        _ => return error,
+fn explain(launch: LaunchError, missing: &[String]) -> anyhow::Error {
+    let call = match &launch {
+        LaunchError::Call { first, .. } => Some(first),
+        LaunchError::Fault { failed_call, .. } => failed_call.as_ref(),
+        _ => None,
     };
-    let Some(CallError::NoSuchFunction {
-        name: Some(name), ..
-    }) = call
-    else {
-        return error;
-    };
-    let fault = fault.map_or(String::new(), |fault| format!("{fault}; before that, "));
-    LaunchError::Fault {
-        kernel: kernel.clone(),
-        fault: Fault::from(format!(
-            "{fault}it called `{name}`, which no library has; name libraries that export all \
-             functions of the image (--functions LIBRARY): {}",
-            Names(missing)
-        )),
-        failed_call: None,
+    match call {
+        Some(CallError::NoSuchFunction { name: Some(_), .. }) => MissingFunction {
+            launch,
+            missing: missing.to_vec(),
+        }
+        .into(),
+        _ => RuntimeError::from(launch).into(),
     }
 }
 

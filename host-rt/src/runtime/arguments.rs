@@ -5,15 +5,15 @@ use std::sync::Arc;
 use host_fn::{Argument, Memory, Passed};
 
 use super::Result;
-use super::copies::Copies;
 use super::on_device::OnDevice;
+use super::scoped_queue::ScopedQueue;
 use crate::base::ranges::AddrRange;
 use crate::device::{DeviceAddr, Fill, Params};
 
 /// The arguments of one launch. They are on the device as long as this value lives.
 pub(super) struct StagedArgs<'a>(Vec<StagedArg<'a>>);
 
-/// The location of one argument.
+/// One staged argument.
 enum StagedArg<'a> {
     /// The argument is passed by value.
     Value(&'a [u8]),
@@ -38,40 +38,40 @@ impl<'a> StagedArgs<'a> {
     /// # Errors
     /// The device has not enough memory, or only a part of an argument is mapped.
     pub(super) fn new(
-        copies: &mut Copies<'_>,
+        queue: &mut ScopedQueue<'_>,
         kernel: &str,
         arguments: &'a [Argument<'a>],
     ) -> Result<Self> {
         let mut arguments: Vec<_> = arguments.iter().map(StagedArg::of).collect();
         {
-            let mut present = copies.runtime().data_environment().read();
-            for location in &arguments {
-                if let StagedArg::Buffer(buffer) = location
+            let mut present = queue.runtime().data_environment().read();
+            for arg in &arguments {
+                if let StagedArg::Buffer(buffer) = arg
                     && buffer.memory.form().copies_back()
                 {
                     present.drop_forgotten(buffer.range);
                 }
             }
-            for (number, location) in arguments.iter_mut().enumerate() {
-                if let StagedArg::Buffer(buffer) = location {
+            for (number, arg) in arguments.iter_mut().enumerate() {
+                if let StagedArg::Buffer(buffer) = arg {
                     let what = || format!("argument {number} of kernel `{kernel}`");
                     buffer.on_device = present.find(buffer.range, what)?;
                 }
             }
         }
-        let temporary = arguments.iter_mut().filter_map(|location| match location {
+        let temporary = arguments.iter_mut().filter_map(|arg| match arg {
             StagedArg::Buffer(buffer) if buffer.on_device.is_none() => Some(buffer),
             _ => None,
         });
-        stage_temporary(copies, temporary.collect())?;
+        stage_temporary(queue, temporary.collect())?;
         Ok(StagedArgs(arguments))
     }
 
     /// The kernel's parameters.
     pub(super) fn params(&self) -> Params {
         let mut params = Params::default();
-        for location in &self.0 {
-            let (address, memory) = match location {
+        for arg in &self.0 {
+            let (address, memory) = match arg {
                 StagedArg::Value(bytes) => {
                     params.push(bytes);
                     continue;
@@ -93,20 +93,20 @@ impl<'a> StagedArgs<'a> {
     ///
     /// # Errors
     /// A copy failed.
-    pub(super) fn copy_back(self, mut copies: Copies<'_>) -> Result<()> {
-        for location in &self.0 {
-            if let StagedArg::Buffer(buffer) = location
+    pub(super) fn copy_back(self, mut queue: ScopedQueue<'_>) -> Result<()> {
+        for arg in &self.0 {
+            if let StagedArg::Buffer(buffer) = arg
                 && buffer.is_temporary
                 && buffer.memory.form().copies_back()
             {
                 let (to, len) = (buffer.memory.address(), buffer.memory.bytes());
                 // SAFETY: an argument that comes back is writable memory, valid with any bytes,
                 // and borrowed exclusively. The borrow lasts until the copies are finished, below
-                // or by the drop of `copies`.
-                unsafe { copies.copy_from_device(to, buffer.address(), len)? };
+                // or by the drop of `queue`.
+                unsafe { queue.copy_from_device(to, buffer.address(), len)? };
             }
         }
-        copies.finish()
+        queue.finish()
     }
 }
 
@@ -139,7 +139,10 @@ impl BufferArg<'_> {
 
 /// Starts copying arguments that are not on the device. Overlapping arguments share one copy, and
 /// no byte is copied twice. Only read-only arguments can overlap.
-fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_>>) -> Result<()> {
+fn stage_temporary(
+    queue: &mut ScopedQueue<'_>,
+    mut temporary: Vec<&mut BufferArg<'_>>,
+) -> Result<()> {
     temporary.sort_by_key(|buffer| buffer.range.start());
     let mut rest = &mut temporary[..];
     while let Some(first) = rest.first() {
@@ -156,7 +159,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
         let copy_in = group.iter().any(|buffer| buffer.memory.form().copies_in());
         let fill = if copy_in { Fill::Any } else { Fill::Zeros };
         let range = AddrRange::new(start, end - start).expect("ranges and their union do not wrap");
-        let on_device = copies.alloc(range, fill)?;
+        let on_device = queue.alloc(range, fill)?;
         let mut copied = start;
         for buffer in group {
             let from = copied.max(buffer.range.start());
@@ -169,7 +172,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
                 // SAFETY: these bytes are the rest of the argument, which is readable and not
                 // written while it is borrowed. `TypedKernel::launch`, the caller's caller, borrows
                 // it until the copies are finished or dropped.
-                unsafe { copies.copy_to_device(on_device.address_of(from), source, bytes)? };
+                unsafe { queue.copy_to_device(on_device.address_of(from), source, bytes)? };
                 copied = buffer.range.end();
             }
             buffer.on_device = Some(Arc::clone(&on_device));

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::copies::Counts;
 use super::on_device::OnDevice;
+use super::transfers::Counts;
 use super::{Result, RuntimeError};
 use crate::base::ranges::{AddrRange, Found, RangeMap};
 

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Kernel, KernelArg, Report, Result, RuntimeError};
-use crate::device::{Caller, DeviceError, Grid, InlineCall, InlineLaunch};
-use crate::serve::LaunchError;
+use crate::device::{Caller, DeviceError, Fault, Grid, InlineCall};
+use crate::serve::Server;
+
+/// The result of an [inline launch](crate::device::InlineLaunch::run).
+type InlineResult = Result<Result<(), Fault>, DeviceError>;
 
 impl Kernel {
     /// Runs the kernel and returns when it has ended. `words` are its parameters, 8 bytes each.
@@ -26,8 +29,8 @@ impl Kernel {
     /// - If a host function calls this, the kernel runs on a new thread while this one serves
     ///   calls.
     ///
-    /// On `host`, a [deadline](crate::Builder::deadline) does not end the wait, because this
-    /// thread runs the kernel.
+    /// On `host`, a [deadline](crate::Builder::deadline) limits only the wait for the kernel's
+    /// output, because this thread runs the kernel.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch): the code is a kernel with one parameter of 8 bytes for each
@@ -57,81 +60,53 @@ impl Kernel {
                 kernel: self.declaration.name.clone(),
             });
         }
-        let run = InlineCall {
+        let program = &self.program.inner;
+        let server = &program.runtime.server;
+        let guard = server.begin(&self.declaration.name, program.calls_host)?;
+        let state = Arc::clone(&guard.state);
+        let call = InlineCall {
             name: &self.declaration.name,
             kernel: self.code,
             grid,
             block: self.block,
             words,
-            caller: None,
+            caller: program.calls_host.then(|| {
+                let server = Arc::clone(server);
+                Caller {
+                    key: state.key,
+                    wake_host: Arc::new(move || server.wake_host()),
+                }
+            }),
         };
         let started = Instant::now();
-        if self.program.inner.calls_host {
-            // SAFETY: the caller's promise.
-            unsafe { self.call_inline_served(inline, run) }?;
-        } else {
-            // SAFETY: the caller guarantees that the kernel is such a function, and `self` keeps it
-            // loaded.
-            let ended = unsafe { inline.run(run) }?;
-            ended.map_err(|fault| LaunchError::Fault {
-                kernel: self.declaration.name.clone(),
-                fault,
-                failed_call: None,
-            })?;
-        }
-        let time = started.elapsed();
-        Ok(Report { time })
-    }
-
-    /// Runs a kernel that calls the host, with its calls served.
-    ///
-    /// # Safety
-    /// As for [`call_inline`](Self::call_inline).
-    unsafe fn call_inline_served(
-        &self,
-        inline: &dyn InlineLaunch,
-        mut run: InlineCall<'_>,
-    ) -> Result<()> {
-        let server = &self.program.inner.runtime.server;
-        let guard = server.begin(&self.declaration.name, true)?;
-        let state = Arc::clone(&guard.state);
-        let waker = Arc::clone(server);
-        run.caller = Some(Caller {
-            key: state.key,
-            wake_host: Arc::new(move || waker.wake_host()),
-        });
         // SAFETY: the caller guarantees that the kernel is such a function, and `self` keeps it
         // loaded.
-        let run = move || unsafe { inline.run(run) };
-        let ended = if crate::serve::current_call().is_some() {
+        let run = move || unsafe { inline.run(call) };
+        let ended = if program.calls_host && crate::serve::current_call().is_some() {
             // This may be the last thread that could serve the kernel's calls, so it does that.
-            std::thread::scope(|scope| {
-                let kernel = std::thread::Builder::new().spawn_scoped(scope, run);
-                let kernel = kernel.map_err(|reason| DeviceError::System {
-                    what: "starting a thread for a kernel".to_owned(),
-                    reason,
-                })?;
-                server.serve_until(|| kernel.is_finished());
-                match kernel.join() {
-                    Ok(ended) => ended,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            })
+            serve_during(server, run)
         } else {
             run()
         };
+        let time = started.elapsed();
         drop(guard);
-        let deadline = self.program.inner.runtime.deadline;
-        let until = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
-        let written = server.wait_for_output(until);
-        state.outcome(ended?)?;
-        if !written {
-            return Err(LaunchError::Output {
-                kernel: self.declaration.name.clone(),
-                after: deadline.unwrap_or_default(),
-            }
-            .into());
-        }
-        Ok(())
+        program.outcome(&state, ended?, program.deadline_from(started))?;
+        Ok(Report { time })
     }
+}
+
+/// Runs a kernel on a new thread, and serves calls meanwhile.
+fn serve_during(server: &Arc<Server>, run: impl FnOnce() -> InlineResult + Send) -> InlineResult {
+    std::thread::scope(|scope| {
+        let kernel = std::thread::Builder::new().spawn_scoped(scope, run);
+        let kernel = kernel.map_err(|reason| DeviceError::System {
+            what: "starting a thread for a kernel".to_owned(),
+            reason,
+        })?;
+        server.serve_until(|| kernel.is_finished());
+        match kernel.join() {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::program::ProgramInner;
-use crate::device::{Queue, Running};
+use crate::device::{Fault, Queue, Running};
 use crate::serve::{LaunchError, LaunchState, LaunchWire};
 
 /// How long a wait that has passed its deadline still waits for the kernel's output.
@@ -91,9 +91,7 @@ impl Launch {
             self.started
         };
         let runtime = &self.program.runtime;
-        let until = runtime
-            .deadline
-            .and_then(|deadline| from.checked_add(deadline));
+        let until = self.program.deadline_from(from);
         if crate::serve::current_call().is_some() {
             let late = || until.is_some_and(|until| Instant::now() >= until);
             let done = || self.running.is_done() || late();
@@ -119,20 +117,39 @@ impl Launch {
             });
         };
         let time = self.started.elapsed();
-        let written = !self.state.calls_host
-            || server.wait_for_output(until.map(|until| until.max(Instant::now() + OUTPUT_GRACE)));
-        let ended = ended.map_err(|fault| match &self.program.panic_record {
+        self.program.outcome(&self.state, ended, until)?;
+        Ok(Report { time })
+    }
+}
+
+impl ProgramInner {
+    /// The deadline of a launch whose time begins at `start`, if the runtime has one.
+    pub(super) fn deadline_from(&self, start: Instant) -> Option<Instant> {
+        let deadline = self.runtime.deadline?;
+        start.checked_add(deadline)
+    }
+
+    /// The outcome of a launch whose kernel ended with `kernel_result`. Waits for the kernel's
+    /// output until its deadline `until`, or shortly if that has passed.
+    pub(super) fn outcome(
+        &self,
+        launch: &LaunchState,
+        kernel_result: Result<(), Fault>,
+        until: Option<Instant>,
+    ) -> Result<(), LaunchError> {
+        let until = until.map(|until| until.max(Instant::now() + OUTPUT_GRACE));
+        let written = !launch.calls_host || self.runtime.server.wait_for_output(until);
+        launch.outcome(kernel_result.map_err(|fault| match &self.panic_record {
             Some(record) => record.explain(fault),
             None => fault,
-        });
-        self.state.outcome(ended)?;
+        }))?;
         if !written {
             return Err(LaunchError::Output {
-                kernel: self.state.kernel.clone(),
-                after: runtime.deadline.unwrap_or_default(),
+                kernel: launch.kernel.clone(),
+                after: self.runtime.deadline.unwrap_or_default(),
             });
         }
-        Ok(Report { time })
+        Ok(())
     }
 }
 

@@ -6,9 +6,9 @@ use std::ops::{Deref, DerefMut};
 use host_fn::Plain;
 use zerocopy::IntoBytes;
 
-use super::copies::Copies;
 use super::data_environment::{Borrow, MappedShare};
 use super::on_device::OnDevice;
+use super::scoped_queue::ScopedQueue;
 use super::{Result, Runtime};
 use crate::base::ranges::AddrRange;
 use crate::device::Fill;
@@ -165,12 +165,12 @@ impl Mapping {
         let range = AddrRange::of(data);
         let make = || {
             let fill = if copy_in { Fill::Any } else { Fill::Zeros };
-            let mut copies = Copies::new(runtime)?;
-            let on_device = copies.alloc(range, fill)?;
+            let mut queue = ScopedQueue::new(runtime)?;
+            let on_device = queue.alloc(range, fill)?;
             if copy_in {
-                copy_to(&mut copies, &on_device, data)?;
+                copy_to(&mut queue, &on_device, data)?;
             }
-            copies.finish()?;
+            queue.finish()?;
             Ok(on_device)
         };
         let share = match range.is_empty() {
@@ -190,9 +190,9 @@ impl Mapping {
     fn copy_to<T: Plain>(&self, data: &[T]) -> Result<()> {
         match &self.share {
             Some(share) => {
-                let mut copies = Copies::new(&self.runtime)?;
-                copy_to(&mut copies, &share.on_device, data)?;
-                copies.finish()
+                let mut queue = ScopedQueue::new(&self.runtime)?;
+                copy_to(&mut queue, &share.on_device, data)?;
+                queue.finish()
             }
             None => Ok(()),
         }
@@ -206,12 +206,12 @@ impl Mapping {
     }
 }
 
-/// Starts copying `data`, which the caller borrows until `copies` is finished or dropped.
-fn copy_to<T: Plain>(copies: &mut Copies<'_>, on_device: &OnDevice, data: &[T]) -> Result<()> {
+/// Starts copying `data`, which the caller borrows until `queue` is finished or dropped.
+fn copy_to<T: Plain>(queue: &mut ScopedQueue<'_>, on_device: &OnDevice, data: &[T]) -> Result<()> {
     let bytes = data.as_bytes();
     let to = on_device.address_of(bytes.as_ptr().addr());
-    // SAFETY: both callers borrow `data` for longer than they keep `copies`.
-    unsafe { copies.copy_to_device(to, bytes.as_ptr(), bytes.len()) }
+    // SAFETY: both callers borrow `data` for longer than they keep `queue`.
+    unsafe { queue.copy_to_device(to, bytes.as_ptr(), bytes.len()) }
 }
 
 fn copy_from<T>(mapping: &Mapping, data: &mut [T]) -> Result<()> {
@@ -219,12 +219,12 @@ fn copy_from<T>(mapping: &Mapping, data: &mut [T]) -> Result<()> {
         return Ok(());
     };
     let (to, len) = (data.as_mut_ptr().cast::<u8>(), size_of_val(data));
-    let mut copies = Copies::new(&mapping.runtime)?;
+    let mut queue = ScopedQueue::new(&mapping.runtime)?;
     let from = share.on_device.address_of(to.addr());
     // SAFETY: `data` is borrowed exclusively until the copy is finished, below or by the drop of
-    // `copies`. Any bytes are a valid `T`, because `Mapping::new` requires `T: Plain`.
-    unsafe { copies.copy_from_device(to, from, len)? };
-    copies.finish()
+    // `queue`. Any bytes are a valid `T`, because `Mapping::new` requires `T: Plain`.
+    unsafe { queue.copy_from_device(to, from, len)? };
+    queue.finish()
 }
 
 impl<T> Deref for Mapped<'_, T> {

@@ -18,13 +18,13 @@
 //! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
 //! | `mapped` | the guards of mapped data |
 //! | `data_environment`, `on_device` | the table of mapped host data, and one device copy |
-//! | `copies` | one queue's copies, allocations and launch |
+//! | `scoped_queue` | a queue that waits for its work, and frees its memory, when it is dropped |
+//! | `transfers` | the counters of copies |
 
 mod arguments;
 mod buffer;
 mod builder;
 mod connect;
-mod copies;
 mod data_environment;
 mod error;
 mod functions;
@@ -36,6 +36,8 @@ mod on_device;
 mod overdue;
 mod panic_record;
 mod program;
+mod scoped_queue;
+mod transfers;
 mod typed;
 
 use std::sync::Arc;
@@ -47,8 +49,6 @@ use zerocopy::{Immutable, IntoBytes};
 
 pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
-use self::copies::Counts;
-pub use self::copies::Transfers;
 use self::data_environment::DataEnvironment;
 pub(crate) use self::error::Result;
 pub use self::error::RuntimeError;
@@ -57,6 +57,8 @@ pub use self::launch::{Launch, Report};
 pub use self::mapped::{Mapped, MappedMut};
 use self::overdue::Overdue;
 pub use self::program::{Kernel, KernelArg, Program};
+use self::transfers::Counts;
+pub use self::transfers::Transfers;
 pub use self::typed::TypedKernel;
 use crate::device::{Device, DeviceAddr, Fill, MemoryInfo, Queue};
 use crate::map::PresentTable;

@@ -198,7 +198,7 @@ impl Kernel {
     pub unsafe fn launch(&self, grid: Grid, args: &[&dyn KernelArg]) -> Result<Launch> {
         let params = params_of(args);
         // SAFETY: the caller's promise.
-        unsafe { self.start(grid, &params) }
+        unsafe { self.start_on(None, grid, &params) }
     }
 
     /// As [`launch`](Self::launch), for a kernel that calls the host and prints through `wire`,
@@ -254,16 +254,8 @@ impl Kernel {
         }
     }
 
-    /// As [`launch`](Self::launch), with the bytes of the parameters.
-    ///
-    /// # Safety
-    /// As for [`launch`](Self::launch).
-    pub(super) unsafe fn start(&self, grid: Grid, params: &Params) -> Result<Launch> {
-        // SAFETY: the caller's promise.
-        unsafe { self.start_on(None, grid, params) }
-    }
-
-    /// As [`start`](Self::start), with an optional launch wire.
+    /// As [`launch_on`](Self::launch_on), with an optional wire of the kernel's runtime, and the
+    /// bytes of the parameters.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).

@@ -4,8 +4,8 @@ use host_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 
 use super::arguments::StagedArgs;
-use super::copies::Copies;
 use super::load::read_global;
+use super::scoped_queue::ScopedQueue;
 use super::{Kernel, Program, Report, Result, RuntimeError};
 use crate::device::Grid;
 use crate::image::{Image, ImageError};
@@ -70,17 +70,17 @@ impl Launcher for TypedKernel {
 
     unsafe fn launch(&self, grid: Grid, arguments: &[Argument<'_>]) -> Result<Report> {
         let runtime = self.kernel.runtime();
-        let mut copies = Copies::new(&runtime)?;
+        let mut queue = ScopedQueue::new(&runtime)?;
         let name = &self.kernel.declaration.name;
-        let staged = StagedArgs::new(&mut copies, name, arguments)?;
+        let staged = StagedArgs::new(&mut queue, name, arguments)?;
         // SAFETY: `bind` has checked that the image was built from the declaration that these
         // arguments follow, so the kernel takes these parameters. `staged` holds their memory and
         // outlives the launch; for an overdue kernel, `Overdue` keeps that memory allocated.
-        let report = unsafe { copies.launch(&self.kernel, grid, &staged.params())? };
+        let report = unsafe { queue.launch(&self.kernel, grid, &staged.params())? };
         // These copies are not queued behind the kernel: a launch with failed calls copies nothing
         // back, which is known only at its end, and after a deadline no copy may still write to
         // the caller's memory.
-        staged.copy_back(copies)?;
+        staged.copy_back(queue)?;
         Ok(report)
     }
 }

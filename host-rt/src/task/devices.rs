@@ -1,23 +1,18 @@
 //! The devices of a scope, and the queues of its target tasks.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use super::error::TaskError;
-use super::graph::{Mark, QueueId};
-use super::queue::{Item, Position, TaskQueue};
-use super::shared::Shared;
+use super::graph::Mark;
+use super::queue::{Position, TaskQueue};
 use super::slab::Id;
-use super::work::Work;
 use crate::base::lock::lock;
-use crate::device::{DeviceError, Fault};
 use crate::runtime::{Runtime, RuntimeError};
 
 /// The devices of a scope, in the order of their first task.
 pub(super) struct Devices {
     all: Mutex<Vec<Arc<Device>>>,
     /// The maximum number of queues of each device.
-    queues: usize,
+    max_queues: usize,
 }
 
 /// A device, and its queues.
@@ -26,6 +21,7 @@ pub(super) struct Device {
     number: u32,
     /// Queues of devices with the same number can wait for each other's events.
     domain: u32,
+    max_queues: usize,
     queues: Mutex<Vec<InUse>>,
 }
 
@@ -39,10 +35,10 @@ struct InUse {
 }
 
 impl Devices {
-    pub(super) fn new(queues: usize) -> Self {
+    pub(super) fn new(max_queues: usize) -> Self {
         Self {
             all: Mutex::default(),
-            queues,
+            max_queues,
         }
     }
 
@@ -62,12 +58,13 @@ impl Devices {
             runtime: runtime.clone(),
             number,
             domain,
+            max_queues: self.max_queues,
             queues: Mutex::default(),
         }));
         (number, domain)
     }
 
-    fn get(&self, number: u32) -> Arc<Device> {
+    pub(super) fn get(&self, number: u32) -> Arc<Device> {
         Arc::clone(&lock(&self.all)[number as usize])
     }
 
@@ -83,12 +80,13 @@ impl Devices {
 
 impl Device {
     /// A queue for a task that depends on `marks`: preferably one in which such a task is the last,
-    /// otherwise an empty one, otherwise the one with the fewest tasks.
-    fn choose(
-        self: &Arc<Self>,
-        shared: &Shared,
+    /// otherwise an empty one, otherwise one that `open` opens, given its number, and when there
+    /// are enough the one with the fewest tasks.
+    pub(super) fn choose(
+        &self,
         id: Id,
         marks: &[Mark<Position>],
+        open: impl FnOnce(u32) -> Result<Arc<TaskQueue>, RuntimeError>,
     ) -> Result<Arc<TaskQueue>, RuntimeError> {
         let mut queues = lock(&self.queues);
         let is_ours = |mark: &&Mark<_>| mark.queue.device == self.number;
@@ -100,25 +98,21 @@ impl Device {
         let idle = || least().filter(|&at| queues[at].load == 0);
         let at = match behind.or_else(idle) {
             Some(at) => at,
-            None if queues.len() < shared.devices.queues => {
-                match TaskQueue::open(shared, self, queues.len() as u32) {
-                    Ok(queue) => {
-                        // Relaxed: a statistic.
-                        shared.queues.fetch_add(1, Ordering::Relaxed);
-                        queues.push(InUse {
-                            queue,
-                            load: 0,
-                            tail: None,
-                        });
-                        queues.len() - 1
-                    }
-                    Err(error) if queues.is_empty() => return Err(error),
-                    Err(error) => {
-                        tracing::warn!(%error, queues = queues.len(), "no further queue for tasks");
-                        least().unwrap_or(0)
-                    }
+            None if queues.len() < self.max_queues => match open(queues.len() as u32) {
+                Ok(queue) => {
+                    queues.push(InUse {
+                        queue,
+                        load: 0,
+                        tail: None,
+                    });
+                    queues.len() - 1
                 }
-            }
+                Err(error) if queues.is_empty() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, queues = queues.len(), "no further queue for tasks");
+                    least().unwrap_or(0)
+                }
+            },
             None => least().unwrap_or(0),
         };
         let used = &mut queues[at];
@@ -140,62 +134,4 @@ impl Device {
     pub(super) fn number(&self) -> u32 {
         self.number
     }
-
-    /// The error for the device's message about one of its queues.
-    pub(super) fn failure(&self, fault: &Fault) -> RuntimeError {
-        RuntimeError::Device(DeviceError::Queued {
-            device: self.runtime.device_name().to_owned(),
-            fault: fault.clone(),
-        })
-    }
-}
-
-impl Shared {
-    /// Queues a ready target task on its device.
-    pub(super) fn enqueue(&self, id: Id) {
-        let mut state = self.state();
-        let started = state.graph.start(id);
-        let Some((Work::Target(number, mut work), marks)) = started else {
-            return;
-        };
-        drop(state);
-        let device = self.devices.get(number);
-        let queued = device.choose(self, id, &marks).and_then(|queue| {
-            let queued = queue.put(id, &marks, &mut work);
-            if queued.is_err() {
-                device.left(queue.number(), id);
-            }
-            queued
-        });
-        let mut state = self.state();
-        match queued {
-            Ok(mark) => state.graph.queued(id, Work::Target(number, work), mark),
-            Err(cause) => {
-                let task = state.graph.name(id);
-                let cause = Arc::new(cause);
-                let graph = &mut state.graph;
-                graph.effects.dropped.push(Work::Target(number, work));
-                graph.ended(id, Some(TaskError::Device { task, cause }));
-            }
-        }
-    }
-
-    /// Called when a task has left its queue.
-    pub(super) fn left_queue(&self, device: &Device, queue: QueueId, item: &Item, end: LeftQueue) {
-        device.left(queue.number, item.id);
-        let mut state = self.state();
-        let error = end.error.map(|cause| TaskError::Device {
-            task: state.graph.name(item.id),
-            cause: Arc::new(cause),
-        });
-        state.graph.target_ended(item.id, error, end.behind_failure);
-        self.drive(state);
-    }
-}
-
-/// The way in which a task left its queue.
-pub(super) struct LeftQueue {
-    pub(super) error: Option<RuntimeError>,
-    /// An earlier operation in the queue had failed.
-    pub(super) behind_failure: bool,
 }

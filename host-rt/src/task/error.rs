@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::debug_as_display;
+use crate::device::DeviceAddr;
 use crate::runtime::RuntimeError;
 
 /// A task's name in messages: its number, in the order of spawning, and its name.
@@ -54,19 +55,39 @@ pub enum TaskError {
     /// dependency, its results are discarded.
     #[error("{0}")]
     Dependency(DependencyError),
-    /// Its group was cancelled before it started.
+    /// Its group was cancelled before it started, or before it was spawned: see
+    /// [`Group::is_cancelled`](super::Group::is_cancelled).
     #[error("{task} was cancelled with its group before it started")]
     Cancelled {
         /// The task.
         task: TaskName,
     },
-    /// It could not be spawned.
-    #[error("{task} cannot be spawned: {reason}")]
-    Refused {
+    /// A parameter of its kernel is a buffer of another runtime. It has not been spawned.
+    #[error(
+        "{task} cannot be spawned: kernel `{kernel}` runs on device `{device}`, and the buffer at \
+         {buffer} is of another runtime, on device `{buffer_device}`: allocate it with the runtime \
+         that has loaded the kernel"
+    )]
+    BufferOfOtherRuntime {
         /// The task.
         task: TaskName,
-        /// The reason, and the remedy.
-        reason: String,
+        /// The kernel.
+        kernel: String,
+        /// The kernel's device.
+        device: String,
+        /// The buffer.
+        buffer: DeviceAddr,
+        /// The buffer's device.
+        buffer_device: String,
+    },
+    /// It depends on a value without bytes. It has not been spawned.
+    #[error(
+        "{task} cannot be spawned: it depends on a value without bytes, which has no address of \
+         its own: use one that has some"
+    )]
+    ZeroSizedDependency {
+        /// The task.
+        task: TaskName,
     },
 }
 
@@ -79,7 +100,8 @@ impl TaskError {
             | Self::Failed { task, .. }
             | Self::Panicked { task, .. }
             | Self::Cancelled { task }
-            | Self::Refused { task, .. } => task,
+            | Self::BufferOfOtherRuntime { task, .. }
+            | Self::ZeroSizedDependency { task } => task,
             Self::Dependency(error) => &error.chain.task,
         }
     }

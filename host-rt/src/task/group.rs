@@ -19,8 +19,8 @@ pub struct Group {
 impl Group {
     /// Ends the tasks of the group and its subgroups that have not started, when their turn comes,
     /// with [`TaskError::Cancelled`](super::TaskError::Cancelled), which also fails tasks outside
-    /// that depend on them. Tasks that run, or are in a queue of a device, continue. No task can be
-    /// spawned in the group any more.
+    /// that depend on them. Tasks that run, or are in a queue of a device, continue. Spawning a task
+    /// in the group fails with the same error.
     pub fn cancel(&self) {
         self.shared.state().graph.cancel(self.id);
         // Relaxed: the flag orders nothing else.

@@ -37,17 +37,20 @@
 //! | `rules` | dependencies between tasks |
 //! | `graph` | the graph: starts, ends and failures |
 //! | `slab` | storage of the graph |
-//! | `shared` | graph and threads together: running tasks and waiting |
+//! | `work` | the work of a task |
 //! | `pool` | threads that run host tasks |
-//! | `devices` | choice of a queue for a target task |
 //! | `queue` | a queue |
 //! | `watch` | the thread that waits for its operations |
-//! | `work` | the work of a task |
+//! | `devices` | choice of a queue for a target task |
+//! | `shared` | the data of a scope, and the tasks that its threads run |
+//! | `dispatch` | running ready tasks, and recording their ends |
+//! | `wait` | waiting for tasks, and the end of a scope |
 //! | `scope`, `spawn`, `args`, `handle`, `group` | the public interface |
 //! | `error` | failures of tasks |
 
 mod args;
 mod devices;
+mod dispatch;
 pub(crate) mod error;
 mod graph;
 mod group;
@@ -59,6 +62,7 @@ mod scope;
 mod shared;
 mod slab;
 mod spawn;
+mod wait;
 mod watch;
 mod work;
 

@@ -4,26 +4,27 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
-use super::devices::Device;
 use super::graph::{Mark, QueueId};
-use super::shared::Shared;
 use super::slab::Id;
 use super::work::TargetWork;
 use crate::base::lock::lock;
-use crate::device::{DeviceError, Event, Queue};
-use crate::runtime::{Launch, RuntimeError};
+use crate::device::{DeviceError, Event, Fault, Queue};
+use crate::runtime::{Launch, Runtime, RuntimeError};
 
 /// A queue, which runs its tasks in order.
 ///
 /// A failed task fails all later ones in the queue, even unrelated ones. The queue is then replaced
 /// by a new one, in a new *epoch*, and unrelated tasks are queued again.
 pub(super) struct TaskQueue {
-    pub(super) device: Arc<Device>,
+    pub(super) runtime: Runtime,
+    /// The number of the runtime's device in the scope.
+    device: u32,
     number: u32,
     queue: Mutex<Current>,
     pub(super) items: Mutex<Items>,
     pub(super) more: Condvar,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// The thread that [watches](super::watch) the queue.
+    pub(super) thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Current {
@@ -73,45 +74,29 @@ impl Position {
 }
 
 impl TaskQueue {
-    pub(super) fn open(
-        shared: &Shared,
-        device: &Arc<Device>,
-        number: u32,
-    ) -> Result<Arc<Self>, RuntimeError> {
-        let queue = Arc::new(Self {
-            device: Arc::clone(device),
+    /// Opens a queue. Its tasks end when it is [watched](super::watch).
+    pub(super) fn open(runtime: &Runtime, device: u32, number: u32) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            runtime: runtime.clone(),
+            device,
             number,
             queue: Mutex::new(Current {
-                queue: device.runtime.queue()?,
+                queue: runtime.queue()?,
                 epoch: 0,
             }),
             items: Mutex::default(),
             more: Condvar::new(),
             thread: Mutex::default(),
-        });
-        let name = format!("tasks {} {number}", device.runtime.device_name());
-        let watched = Arc::clone(&queue);
-        let scope = shared.me.upgrade();
-        let thread = std::thread::Builder::new().name(name).spawn(move || {
-            if let Some(shared) = scope {
-                watched.watch(&shared);
-            }
-        });
-        let thread = thread.map_err(|reason| DeviceError::System {
-            what: "starting a thread that waits for a queue".to_owned(),
-            reason,
-        })?;
-        *lock(&queue.thread) = Some(thread);
-        Ok(queue)
+        })
     }
 
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
-    pub(super) fn id(&self, epoch: u32) -> QueueId {
+    fn id(&self, epoch: u32) -> QueueId {
         QueueId {
-            device: self.device.number(),
+            device: self.device,
             number: self.number,
             epoch,
         }
@@ -133,7 +118,7 @@ impl TaskQueue {
             for mark in elsewhere {
                 current.queue.wait_event(&mark.at.end);
             }
-            let has_deadline = self.device.runtime.deadline().is_some();
+            let has_deadline = self.runtime.deadline().is_some();
             start = has_deadline.then(|| current.queue.record_event());
         }
         let launch = match work(&mut *current.queue) {
@@ -172,6 +157,14 @@ impl TaskQueue {
         }
     }
 
+    /// The error for the device's message about the queue.
+    pub(super) fn failure(&self, fault: &Fault) -> RuntimeError {
+        RuntimeError::Device(DeviceError::Queued {
+            device: self.runtime.device_name().to_owned(),
+            fault: fault.clone(),
+        })
+    }
+
     /// Begins a new epoch after one with a failure.
     pub(super) fn renew(&self, failed: u32) {
         let mut current = lock(&self.queue);
@@ -182,7 +175,7 @@ impl TaskQueue {
 
     fn renew_current(&self, current: &mut Current) {
         current.epoch += 1;
-        match self.device.runtime.queue() {
+        match self.runtime.queue() {
             Ok(queue) => current.queue = queue,
             // The next task fails in the old queue, which reports the reason.
             Err(error) => tracing::warn!(%error, "no queue in place of one that has failed"),

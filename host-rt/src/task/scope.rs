@@ -13,7 +13,7 @@ use super::graph::{Executor, Family, Resolve, Stats};
 use super::group::Group;
 use super::handle::Value;
 use super::shared::Shared;
-use super::spawn::Task;
+use super::spawn::{Invalid, Task};
 use super::work::{Work, run};
 use crate::base::lock::lock;
 use crate::device::{Grid, Params};
@@ -167,23 +167,13 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         args: A,
     ) -> Task<'scope, 'scope, ()> {
         let runtime = kernel.runtime();
-        let mut refused = None;
+        let mut invalid: Option<Invalid> = None;
         let mut params = Params::default();
         args.each(&mut |arg| {
             arg.arg().push_to(&mut params);
             let elsewhere = arg.buffer().filter(|buffer| !buffer.runtime().is(&runtime));
             if let Some(buffer) = elsewhere {
-                refused.get_or_insert_with(|| {
-                    format!(
-                        "kernel `{}` runs on device `{}`, and the buffer at {} is of another \
-                         runtime, on device `{}`: allocate it with the runtime that has loaded \
-                         the kernel",
-                        kernel.declaration().name,
-                        runtime.device_name(),
-                        buffer.address(),
-                        buffer.runtime().device_name()
-                    )
-                });
+                invalid.get_or_insert_with(|| of_other_runtime(kernel, buffer));
             }
         });
         let mut task = self.on_device(&runtime, move |queue| {
@@ -192,7 +182,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             // SAFETY: the caller's promise, and the queue is of the kernel's device.
             unsafe { kernel.start_in(queue, None, grid, &params) }.map(Some)
         });
-        task.refused = refused;
+        task.invalid = invalid;
         task
     }
 
@@ -256,7 +246,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             value,
             name: None,
             accesses: Vec::new(),
-            refused: None,
+            invalid: None,
             scope: PhantomData,
         }
     }
@@ -313,4 +303,19 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
+}
+
+/// The error of a target task that passes `buffer` to `kernel`, which another runtime has loaded.
+fn of_other_runtime(kernel: &Kernel, buffer: &DeviceBuffer) -> Invalid {
+    let name = kernel.declaration().name.clone();
+    let device = kernel.runtime().device_name().to_owned();
+    let buffer_device = buffer.runtime().device_name().to_owned();
+    let buffer = buffer.address();
+    Box::new(move |task| TaskError::BufferOfOtherRuntime {
+        task,
+        kernel: name,
+        device,
+        buffer,
+        buffer_device,
+    })
 }

@@ -3,12 +3,15 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::error::TaskError;
+use super::error::{TaskError, TaskName};
 use super::graph::{Executor, New};
 use super::handle::{TaskHandle, Value};
 use super::rules::Access;
 use super::shared::Shared;
 use super::work::Work;
+
+/// The error of a task that cannot be spawned.
+pub(super) type Invalid = Box<dyn FnOnce(TaskName) -> TaskError + Send>;
 
 /// A task under construction, with its dependencies and its name. It does not exist until
 /// [`spawn`](Self::spawn).
@@ -26,7 +29,7 @@ pub struct Task<'tasks, 'scope, T> {
     pub(super) value: Value<T>,
     pub(super) name: Option<Arc<str>>,
     pub(super) accesses: Vec<(usize, Access)>,
-    pub(super) refused: Option<String>,
+    pub(super) invalid: Option<Invalid>,
     pub(super) scope: PhantomData<&'scope mut &'scope ()>,
 }
 
@@ -60,9 +63,8 @@ impl<'scope, T> Task<'_, 'scope, T> {
     /// Depends on `place` by `access`; the methods above call this.
     pub fn depends<P: ?Sized>(mut self, access: Access, place: &'scope P) -> Self {
         if size_of_val(place) == 0 {
-            let reason = "it depends on a value without bytes, which has no address of its own; \
-                          use one that has some";
-            self.refused.get_or_insert_with(|| reason.to_owned());
+            self.invalid
+                .get_or_insert_with(|| Box::new(|task| TaskError::ZeroSizedDependency { task }));
         }
         let address = std::ptr::from_ref(place).cast::<u8>().addr();
         self.accesses.push((address, access));
@@ -79,17 +81,22 @@ impl<'scope, T> Task<'_, 'scope, T> {
     /// effect.
     ///
     /// # Errors
-    /// The group was cancelled, or the task's parts belong to different devices.
+    /// - [`Cancelled`](TaskError::Cancelled): its group was cancelled.
+    /// - [`BufferOfOtherRuntime`](TaskError::BufferOfOtherRuntime): its kernel belongs to another
+    ///   runtime than a buffer.
+    /// - [`ZeroSizedDependency`](TaskError::ZeroSizedDependency): it depends on a value without
+    ///   bytes.
     pub fn spawn(self) -> Result<TaskHandle<'scope, T>, TaskError> {
         let mut state = self.shared.state();
         let (frame, group) = self.shared.home(&mut state.graph);
-        let cancelled = state.graph.is_cancelled(group).then(|| {
-            "its group was cancelled; see `Group::is_cancelled` before spawning".to_owned()
-        });
-        if let Some(reason) = self.refused.or(cancelled) {
+        let cancelled = state
+            .graph
+            .is_cancelled(group)
+            .then(|| -> Invalid { Box::new(|task| TaskError::Cancelled { task }) });
+        if let Some(error) = self.invalid.or(cancelled) {
             let task = state.graph.next_name(&self.name);
             drop(state);
-            return Err(TaskError::Refused { task, reason });
+            return Err(error(task));
         }
         // SAFETY: the scope ends, and with it 'scope, by `Shared::finish`, which does not unwind
         // and returns when every task has ended and every thread of the scope is joined. Work is

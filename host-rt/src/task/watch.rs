@@ -1,12 +1,11 @@
-//! The thread that waits for the operations in a queue, and reports to the graph.
+//! The thread that waits for the operations in a queue, and reports the ends of tasks.
 
 use std::sync::Arc;
 
-use super::devices::LeftQueue;
 use super::queue::{Item, TaskQueue};
-use super::shared::Shared;
+use super::slab::Id;
 use crate::base::lock::{lock, wait};
-use crate::device::{Event, EventState};
+use crate::device::{DeviceError, Event, EventState};
 use crate::runtime::RuntimeError;
 use crate::serve::LaunchError;
 
@@ -20,11 +19,34 @@ struct Late {
     end: Arc<dyn Event>,
 }
 
+/// The way in which a task left its queue.
+pub(super) struct LeftQueue {
+    pub(super) error: Option<RuntimeError>,
+    /// An earlier operation in the queue had failed.
+    pub(super) behind_failure: bool,
+}
+
 impl TaskQueue {
-    /// The body of the thread: it waits for one task after the other, and reports to the graph.
-    pub(super) fn watch(&self, shared: &Shared) {
-        let device = &self.device;
-        let has_deadline = device.runtime.deadline().is_some();
+    /// Starts the thread, which calls `left` when a task has left the queue.
+    pub(super) fn watch(
+        self: &Arc<Self>,
+        left: impl Fn(Id, LeftQueue) + Send + 'static,
+    ) -> Result<(), RuntimeError> {
+        let name = format!("tasks {} {}", self.runtime.device_name(), self.number());
+        let queue = Arc::clone(self);
+        let thread = std::thread::Builder::new().name(name);
+        let thread = thread.spawn(move || queue.wait_for_tasks(left));
+        let thread = thread.map_err(|reason| DeviceError::System {
+            what: "starting a thread that waits for a queue".to_owned(),
+            reason,
+        })?;
+        *lock(&self.thread) = Some(thread);
+        Ok(())
+    }
+
+    /// The body of the thread: it waits for one task after the other.
+    fn wait_for_tasks(&self, left: impl Fn(Id, LeftQueue)) {
+        let has_deadline = self.runtime.deadline().is_some();
         // The epoch of the last failure.
         let mut failed = None;
         let mut late: Option<Late> = None;
@@ -62,7 +84,7 @@ impl TaskQueue {
                 failed = epoch;
                 self.renew(item.epoch);
                 let error = error.map(RuntimeError::Launch);
-                error.or_else(|| Some(device.failure(&reason)))
+                error.or_else(|| Some(self.failure(&reason)))
             } else {
                 error.map(RuntimeError::Launch)
             };
@@ -70,7 +92,7 @@ impl TaskQueue {
                 error,
                 behind_failure,
             };
-            shared.left_queue(device, self.id(item.epoch), &item, end);
+            left(item.id, end);
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(more_threads_than_the_ring_has_slots),
     test!(one_slot_many_launches),
     test!(more_callers_than_bounce_blocks),
-    test!(runs_of_different_length),
+    test!(extents_of_different_length),
 ];
 
 fn all_served(session: &Session, grid: (u32, u32), rounds: u32) {
@@ -65,10 +65,10 @@ fn more_callers_than_bounce_blocks(target: &Target) {
         .unwrap();
     let session = Session::build(target, builder, &functions);
     all_served(&session, (16, 16), 5);
-    carry(&session, 4 * bounce::BLOCK, 24);
+    marshal(&session, 4 * bounce::BLOCK, 24);
 }
 
-fn runs_of_different_length(target: &Target) {
+fn extents_of_different_length(target: &Target) {
     let builder = target.builder().bounce_bytes(1);
     let mut functions = Functions::new();
     functions
@@ -83,13 +83,13 @@ fn runs_of_different_length(target: &Target) {
     std::thread::scope(|scope| {
         for len in [600, 5000, 20_000, 40_000, 60_000] {
             let session = &session;
-            scope.spawn(move || carry(session, len, 6));
+            scope.spawn(move || marshal(session, len, 6));
         }
     });
 }
 
 /// `times` kernels at once, each of which has `len` bytes of its stack changed.
-fn carry(session: &Session, len: usize, times: usize) {
+fn marshal(session: &Session, len: usize, times: usize) {
     let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
     let expected: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
     std::thread::scope(|scope| {

@@ -616,20 +616,20 @@ fn misuse_is_named(target: &Target) {
     let (x, y) = (kernels.block(1), others.block(2));
     let empty: [u8; 0] = [];
     let result = task::scope(|tasks| {
-        let refused = mix!(tasks, &kernels.mix, &x, &y, 1)
+        let mixed = mix!(tasks, &kernels.mix, &x, &y, 1)
             .named("mixed up")
             .spawn();
-        let text = refused.err().unwrap().to_string();
-        assert!(
-            text.contains("`mixed up`") && text.contains("another runtime"),
-            "{text}"
-        );
-        let refused = tasks.host(|| ()).reads(&empty).named("of nothing").spawn();
-        let text = refused.err().unwrap().to_string();
-        assert!(
-            text.contains("`of nothing`") && text.contains("without bytes"),
-            "{text}"
-        );
+        let Err(error @ TaskError::BufferOfOtherRuntime { buffer, .. }) = mixed else {
+            panic!("spawned with a buffer of another runtime");
+        };
+        assert_eq!(buffer, y.address());
+        let text = error.to_string();
+        assert!(text.contains("task `mixed up` cannot be spawned"), "{text}");
+        let empty = tasks.host(|| ()).reads(&empty).named("of nothing").spawn();
+        let Err(error @ TaskError::ZeroSizedDependency { .. }) = empty else {
+            panic!("spawned with a dependency on nothing");
+        };
+        assert_eq!(error.task().to_string(), "task `of nothing`");
         // SAFETY: it is refused for its number of parameters.
         let wrong = unsafe { tasks.target(&kernels.mix, GRID, (&x, 1u64)) };
         let text = wrong

@@ -1,51 +1,15 @@
-//! One queue's copies, allocations and launch, and the counters of copies.
+//! A queue that waits for its work, and frees its memory, when it is dropped.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::on_device::OnDevice;
 use super::{Kernel, Report, Result, Runtime};
 use crate::base::ranges::AddrRange;
 use crate::device::{DeviceAddr, DeviceError, Event, Fill, Grid, Params, Queue};
 
-/// The number and size of the copies that a runtime has made for launches of typed kernels and for
-/// mapped data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transfers {
-    /// Number of copies to the device.
-    pub to: u64,
-    /// Bytes copied to the device.
-    pub to_bytes: u64,
-    /// Number of copies from the device.
-    pub from: u64,
-    /// Bytes copied from the device.
-    pub from_bytes: u64,
-}
-
-/// The counters behind [`Transfers`]. All accesses are relaxed, because no other memory depends on
-/// their values.
-#[derive(Default)]
-pub(crate) struct Counts {
-    to: AtomicU64,
-    to_bytes: AtomicU64,
-    from: AtomicU64,
-    from_bytes: AtomicU64,
-}
-
-impl Counts {
-    pub(crate) fn read(&self) -> Transfers {
-        Transfers {
-            to: self.to.load(Ordering::Relaxed),
-            to_bytes: self.to_bytes.load(Ordering::Relaxed),
-            from: self.from.load(Ordering::Relaxed),
-            from_bytes: self.from_bytes.load(Ordering::Relaxed),
-        }
-    }
-}
-
 /// A queue for one launch or mapping: it allocates memory, copies, and runs at most one kernel.
 /// Dropping it waits for the copies and then frees the memory.
-pub(super) struct Copies<'a> {
+pub(super) struct ScopedQueue<'a> {
     runtime: &'a Runtime,
     /// `None` while a kernel runs in it, and after a kernel that has passed its deadline.
     queue: Option<Box<dyn Queue>>,
@@ -57,10 +21,10 @@ pub(super) struct Copies<'a> {
     allocated: Vec<Arc<OnDevice>>,
 }
 
-impl<'a> Copies<'a> {
-    /// An idle queue without copies.
+impl<'a> ScopedQueue<'a> {
+    /// An idle queue.
     pub(super) fn new(runtime: &'a Runtime) -> Result<Self> {
-        Ok(Copies {
+        Ok(ScopedQueue {
             runtime,
             queue: Some(runtime.queue()?),
             is_pending: false,
@@ -94,9 +58,7 @@ impl<'a> Copies<'a> {
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
         unsafe { self.queue().copy_to_device(to, from, len)? };
-        let counts = self.runtime.counts();
-        counts.to.fetch_add(1, Ordering::Relaxed);
-        counts.to_bytes.fetch_add(len as u64, Ordering::Relaxed);
+        self.runtime.counts().add_to(len);
         Ok(())
     }
 
@@ -113,9 +75,7 @@ impl<'a> Copies<'a> {
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
         unsafe { self.queue().copy_from_device(to, from, len)? };
-        let counts = self.runtime.counts();
-        counts.from.fetch_add(1, Ordering::Relaxed);
-        counts.from_bytes.fetch_add(len as u64, Ordering::Relaxed);
+        self.runtime.counts().add_from(len);
         Ok(())
     }
 
@@ -174,7 +134,7 @@ impl<'a> Copies<'a> {
     }
 }
 
-impl Drop for Copies<'_> {
+impl Drop for ScopedQueue<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.wait() {
             // A caller that drops `self` without `finish` already has an error to report.

@@ -1,0 +1,17 @@
+//! Errors of the command itself.
+
+use host_rt::LaunchError;
+use host_rt::targets::count::Names;
+
+/// The failure of a launch that called a function which no library exports.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{launch}; name libraries that export all functions of the image (--functions LIBRARY): {}",
+    Names(missing)
+)]
+pub(crate) struct MissingFunction {
+    /// The failure, which the message includes.
+    pub(crate) launch: LaunchError,
+    /// The image's functions that no library exports.
+    pub(crate) missing: Vec<String>,
+}
