@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::launch::Launch;
-use super::space::Private;
+use super::private_memory::Private;
 use crate::alu::{LANES, Mask};
 use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;

@@ -6,7 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use super::common::Common;
-use super::warp::{State, Warp};
+use super::group::State;
+use super::warp::Warp;
 use crate::alu::lanes_of;
 use crate::spec::Model;
 

@@ -7,11 +7,13 @@ use super::access::{Ids, Notes, atom, load, store};
 use super::common::Common;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
+use super::group::State;
 use super::launch::Launch;
+use super::private_memory::Private;
 use super::rendezvous::{collective, join};
 use super::space::{Spaces, is_in, window};
 use super::system;
-use super::warp::{State, Warp};
+use super::warp::Warp;
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{
@@ -115,7 +117,7 @@ fn run_group(
         let mut is_stuck = false;
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
-            let spaces = Spaces::of(launch, &common.shared, &warp.local);
+            let spaces = spaces_of(launch, &common.shared, &warp.local);
             let (mut polls, mut changed, mut acted, mut asked) = (false, false, 0, None);
             let mut notes = Notes {
                 progress: &mut common.progress,
@@ -149,7 +151,8 @@ fn run_group(
             }
         }
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
-            launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
+            let is_active = (active >> lane) & 1 != 0;
+            trace(launch, warp.frames.get(id), (pc, lane), is_active);
         }
         if is_data {
             pc += 1;
@@ -169,6 +172,35 @@ fn run_group(
             Flow::Changed => return Ok(()),
         }
     }
+}
+
+/// The memory that the threads of a warp can access.
+fn spaces_of<'a>(launch: &'a Launch, shared: &'a Private, local: &'a Private) -> Spaces<'a> {
+    Spaces {
+        global: &launch.memory,
+        shared,
+        shared_bytes: launch.shared_bytes(),
+        local,
+        params: &launch.params,
+    }
+}
+
+/// Prints the instruction at `pc` of the traced lane.
+fn trace(launch: &Launch, frame: &Frame, (pc, lane): (Pc, usize), is_active: bool) {
+    let Some(trace) = &launch.trace else {
+        return;
+    };
+    let place = launch.place(frame.function, pc);
+    let instr = &launch.module.functions[frame.function as usize].instrs[pc as usize];
+    let result = match instr.op.result() {
+        Some(d) if is_active => format!("  = {:#x}", frame.regs[d as usize][lane]),
+        _ if is_active => String::new(),
+        _ => "  (not executed)".to_owned(),
+    };
+    (trace.sink)(&format!(
+        "{}:{}: {}{result}",
+        place.part, place.line, place.text
+    ));
 }
 
 /// Executes an arithmetic instruction; false for other instructions.
@@ -535,7 +567,7 @@ fn control(
                 Callee::Function(number) => (at, active, *number),
                 Callee::System(what) => {
                     let base = frame.base;
-                    let spaces = Spaces::of(launch, &common.shared, &warp.local);
+                    let spaces = spaces_of(launch, &common.shared, &warp.local);
                     for lane in lanes_of(active) {
                         system::call(*what, call, lane, base, &spaces, launch)
                             .map_err(|kind| (1 << lane, kind))?;

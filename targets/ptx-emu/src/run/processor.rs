@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, TurnResult};
 use super::launch::Launch;
-use super::space::Spare;
+use super::private_memory::Spare;
 use crate::error::FaultKind;
 
 /// Resident threads and blocks of a multiprocessor, as on hardware. Source:

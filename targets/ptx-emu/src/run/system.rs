@@ -2,7 +2,8 @@
 //! Writer's Guide to Interoperability", chapter "System Calls".
 
 use super::launch::Launch;
-use super::space::{Access, LOCAL_BYTES, Spaces};
+use super::private_memory::LOCAL_BYTES;
+use super::space::{Access, Spaces};
 use crate::code::op::{Call, Semantics, Slot, StateSpace, System};
 use crate::error::FaultKind;
 
