@@ -1,6 +1,6 @@
 //! Calls, returns and exits of the lanes of a warp.
 
-use super::common::Common;
+use super::block_state::BlockState;
 use super::group::{Group, State};
 use super::private_memory::LOCAL_BYTES;
 use super::warp::Warp;
@@ -47,7 +47,7 @@ impl Warp {
             state: State::Ready,
             meets: FUNCTION_END,
             is_base: true,
-            asking: group.asking,
+            polling: group.polling,
         };
         match self.model {
             Model::Independent if lanes == group.lanes => self.groups[at] = inner,
@@ -79,7 +79,7 @@ impl Warp {
     }
 
     /// The whole group returns.
-    pub(super) fn ret(&mut self, at: usize, module: &Module, common: &mut Common) {
+    pub(super) fn ret(&mut self, at: usize, module: &Module, block: &mut BlockState) {
         let group = self.groups[at];
         if self.model == Model::LockStep && !group.is_base {
             // It waits for the others of the call.
@@ -88,7 +88,7 @@ impl Warp {
         }
         let frame = self.frames.get(group.frame);
         let Some((caller, back)) = frame.caller else {
-            self.exit(group.lanes, common);
+            self.exit(group.lanes, block);
             return;
         };
         let base = frame.base;
@@ -114,10 +114,10 @@ impl Warp {
     }
 
     /// Lanes end.
-    pub(super) fn exit(&mut self, lanes: Mask, common: &mut Common) {
+    pub(super) fn exit(&mut self, lanes: Mask, block: &mut BlockState) {
         self.exited |= lanes;
-        common.progress = true;
-        common.leave(self.number, lanes);
+        block.progress = true;
+        block.leave(self.number, lanes);
         for group in &mut self.groups {
             group.lanes &= !lanes;
         }

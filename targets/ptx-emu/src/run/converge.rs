@@ -90,7 +90,7 @@ impl Warp {
         self.rounds = [Rounds::default(); LANES];
         self.halvings = 0;
         for group in &mut self.groups {
-            group.asking = Polling::default();
+            group.polling = Polling::default();
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) struct Group {
     pub(super) meets: Pc,
     /// In lock-step: whether it is the first of its call.
     pub(super) is_base: bool,
-    pub(super) asking: Polling,
+    pub(super) polling: Polling,
 }
 
 /// A reconvergence point of a branch.

@@ -16,7 +16,7 @@
 //! | `progress` | abandoning those waits |
 //! | `fault` | faults of lanes |
 //! | `warp` | the state of a warp |
-//! | `common` | the state that the warps of a block share, and its barriers |
+//! | `block_state` | the state that the warps of a block share, and its barriers |
 //! | `system` | functions of the system: `malloc`, `printf` and others |
 //! | `space` | state spaces, and the windows of generic addresses |
 //! | `private_memory` | local and shared memory |
@@ -31,9 +31,9 @@
 mod access;
 mod atomic;
 mod block;
+mod block_state;
 mod calls;
 mod collective;
-mod common;
 mod converge;
 mod deadlock;
 mod exec;

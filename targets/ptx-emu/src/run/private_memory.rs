@@ -16,9 +16,9 @@ pub(super) const LOCAL_BYTES: u32 = 512 << 10;
 /// It is a mapping of its own, whose pages are allocated at their first use. The allocator would
 /// zero reused memory, 16 MiB for a warp that uses a few words.
 #[derive(Debug)]
-pub(super) struct Private(Arena);
+pub(super) struct PrivateMemory(Arena);
 
-impl Private {
+impl PrivateMemory {
     fn new(bytes: usize) -> Self {
         let arena = Arena::new(bytes as u64, None);
         Self(arena.unwrap_or_else(|_| {
@@ -55,27 +55,31 @@ impl Private {
 /// for each block.
 #[derive(Default)]
 pub(super) struct Spare {
-    locals: Vec<Private>,
-    shared: Vec<Private>,
+    locals: Vec<PrivateMemory>,
+    shared: Vec<PrivateMemory>,
 }
 
 impl Spare {
     /// Local memory of a warp, with the content of an earlier one.
-    pub(super) fn local(&mut self) -> Private {
+    pub(super) fn local(&mut self) -> PrivateMemory {
         let spare = self.locals.pop();
-        spare.unwrap_or_else(|| Private::new(LANES * LOCAL_BYTES as usize))
+        spare.unwrap_or_else(|| PrivateMemory::new(LANES * LOCAL_BYTES as usize))
     }
 
     /// Shared memory of a block, zeroed.
-    pub(super) fn shared(&mut self, bytes: u32) -> Private {
+    pub(super) fn shared(&mut self, bytes: u32) -> PrivateMemory {
         let spare = self.shared.pop();
-        let mut shared = spare.unwrap_or_else(|| Private::new(MAX_SHARED as usize));
+        let mut shared = spare.unwrap_or_else(|| PrivateMemory::new(MAX_SHARED as usize));
         shared.clear(bytes as usize);
         shared
     }
 
     /// Takes a block's memory back.
-    pub(super) fn add(&mut self, shared: Private, locals: impl Iterator<Item = Private>) {
+    pub(super) fn add(
+        &mut self,
+        shared: PrivateMemory,
+        locals: impl Iterator<Item = PrivateMemory>,
+    ) {
         self.shared.push(shared);
         self.locals.extend(locals);
     }

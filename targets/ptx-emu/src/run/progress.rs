@@ -58,7 +58,7 @@ const ACCESS: u64 = 1 << 14;
 const HOST: Duration = Duration::from_secs(5);
 
 /// How often the limit and the host's time are halved at most.
-const MOST_HALVINGS: u32 = 10;
+const MAX_HALVINGS: u32 = 10;
 
 /// Polled addresses whose last values are kept. No thread waits for more at once.
 const POLLED_ADDRESSES: usize = 64;
@@ -66,8 +66,8 @@ const POLLED_ADDRESSES: usize = 64;
 impl Warp {
     fn is_in_cycle(&self, group: &Group) -> bool {
         let is_found = || lanes_of(group.lanes).all(|lane| self.cycles[lane].times > 0);
-        group.asking.is_spinning()
-            || group.asking.acted == 0 && is_found()
+        group.polling.is_spinning()
+            || group.polling.acted == 0 && is_found()
             || self.comes_back(group, ROUNDS)
     }
 
@@ -80,7 +80,7 @@ impl Warp {
     fn waits_for_host(&self, group: &Group) -> bool {
         let time = HOST / (1 << self.halvings);
         group
-            .asking
+            .polling
             .host
             .is_some_and(|since| since.elapsed() < time)
     }
@@ -91,13 +91,13 @@ impl Warp {
             .for_each(|lane| self.cycles[lane] = CycleDetector::default());
     }
 
-    pub(super) fn no_group_gets_on(&self) -> bool {
-        let gets_on = |group: &Group| match group.state {
+    pub(super) fn no_group_progresses(&self) -> bool {
+        let progresses = |group: &Group| match group.state {
             State::Ready => !self.is_in_cycle(group) || self.waits_for_host(group),
-            State::Sleeping { .. } => group.asking.is_due || self.waits_for_host(group),
+            State::Sleeping { .. } => group.polling.is_due || self.waits_for_host(group),
             _ => false,
         };
-        !self.groups.iter().any(gets_on)
+        !self.groups.iter().any(progresses)
     }
 
     /// A group that has waited for others of its branch until the limit.
@@ -113,7 +113,7 @@ impl Warp {
             return;
         }
         let overdue = self.overdue();
-        if overdue.is_none() && !self.no_group_gets_on() {
+        if overdue.is_none() && !self.no_group_progresses() {
             return;
         }
         let inner = |&(at, ..): &(usize, u64, u64)| {
@@ -127,17 +127,17 @@ impl Warp {
         let Some(at) = overdue.or_else(|| found().map(|(at, ..)| at)) else {
             return;
         };
-        if overdue.is_some() || self.groups.iter().any(|group| group.asking.host.is_some()) {
-            self.halvings = (self.halvings + 1).min(MOST_HALVINGS);
+        if overdue.is_some() || self.groups.iter().any(|group| group.polling.host.is_some()) {
+            self.halvings = (self.halvings + 1).min(MAX_HALVINGS);
         }
         for group in &mut self.groups {
-            group.asking.host = None;
+            group.polling.host = None;
         }
         self.given_up += 1;
         // The others are still spinning, until they find another value.
         self.leave_cycles(at);
         lanes_of(self.groups[at].lanes).for_each(|lane| self.rounds[lane] = Rounds::default());
-        self.groups[at].asking = Polling::default();
+        self.groups[at].polling = Polling::default();
         self.groups[at].state = State::Ready;
         let group = self.groups[at];
         for it in &mut self.reconvergences {
@@ -151,7 +151,7 @@ impl Warp {
     }
 
     /// Records a poll of memory that others change, and its value.
-    pub(super) fn has_asked(
+    pub(super) fn record_poll(
         &mut self,
         at: usize,
         (place, value): (u64, u64),
@@ -165,12 +165,12 @@ impl Warp {
             }
             self.found.push((place, value));
         }
-        let Group { lanes, asking, .. } = &mut self.groups[at];
+        let Group { lanes, polling, .. } = &mut self.groups[at];
         let lanes = *lanes;
         let is_changed = last.is_some_and(|last| last != value);
-        let is_new = asking.acted != 0 || is_changed;
+        let is_new = polling.acted != 0 || is_changed;
         if is_new {
-            *asking = Polling::default();
+            *polling = Polling::default();
         }
         if memory::is_mapped(place) {
             if is_changed {
@@ -178,15 +178,15 @@ impl Warp {
                 lanes_of(lanes).for_each(|lane| self.rounds[lane] = Rounds::default());
             } else {
                 // From the first poll on: it may sleep until the second.
-                asking.host.get_or_insert_with(Instant::now);
+                polling.host.get_or_insert_with(Instant::now);
             }
         }
         if is_new {
             self.leave_cycles(at);
             return;
         }
-        asking.polls = asking.polls.saturating_add(last.is_some().into());
-        if last.is_none() || asking.polls >= SOME_POLLS {
+        polling.polls = polling.polls.saturating_add(last.is_some().into());
+        if last.is_none() || polling.polls >= SOME_POLLS {
             self.look_for_cycles(at, functions);
         }
     }
@@ -205,12 +205,12 @@ impl Warp {
     /// A group has changed memory, the lanes `acted` by atomic operations. Those make progress: their
     /// wait may be over. Plain stores may be those of a loop that counts.
     pub(super) fn changed_memory(&mut self, at: usize, acted: Mask, is_its_own: bool) {
-        self.groups[at].asking.acted |= acted;
+        self.groups[at].polling.acted |= acted;
         self.leave_cycles(at);
         if is_its_own {
             return;
         }
-        self.groups[at].asking.host = None;
+        self.groups[at].polling.host = None;
         let group = &self.groups[at];
         // Spinning groups must not wake each other forever.
         if !self.is_in_cycle(group) && !self.comes_back(group, ROUNDS / 2) {
@@ -227,31 +227,31 @@ impl Warp {
         }
         for (other, group) in self.groups.iter_mut().enumerate() {
             if other != at {
-                group.asking.recheck();
+                group.polling.recheck();
             }
         }
     }
 
-    /// The warp has executed instructions.
-    pub(super) fn has_worked(&mut self, instructions: u64) {
+    /// Records instructions that the warp has executed.
+    pub(super) fn record_work(&mut self, instructions: u64) {
         self.work += instructions;
     }
 
-    /// A group has polled `place`, or changed memory. How fast it polls does not limit its wait for
+    /// Records that a group has polled `place`, or changed memory. How fast it polls does not limit its wait for
     /// the host.
-    pub(super) fn has_accessed(&mut self, at: usize, place: Option<u64>, functions: &[Function]) {
+    pub(super) fn record_access(&mut self, at: usize, place: Option<u64>, functions: &[Function]) {
         let is_of_host = place.is_some_and(memory::is_mapped);
         if !is_of_host || !self.waits_for_host(&self.groups[at]) {
-            self.has_worked(ACCESS);
+            self.record_work(ACCESS);
         }
         self.count_round(at, 1, functions);
     }
 
     /// A group begins to sleep: forgets earlier events.
     pub(super) fn sleep(&mut self, at: usize, nanoseconds: u64, functions: &[Function]) {
-        self.has_worked(nanoseconds * ACCESS / 1000);
+        self.record_work(nanoseconds * ACCESS / 1000);
         self.count_round(at, SOME_POLLS, functions);
-        self.groups[at].asking.is_due = false;
+        self.groups[at].polling.is_due = false;
     }
 
     /// At the end of a turn, compares the states of a group's lanes with earlier ones.
@@ -288,7 +288,7 @@ impl Warp {
 
     /// Whether others wait, and only its states tell whether a group is spinning.
     fn needs_states(&self, at: usize) -> bool {
-        self.has_waiting() && !self.groups[at].asking.is_spinning()
+        self.has_waiting() && !self.groups[at].polling.is_spinning()
     }
 
     /// A hash of the state of each lane of a group, except for memory.

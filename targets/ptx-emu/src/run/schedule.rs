@@ -68,16 +68,16 @@ impl Warp {
             count += 1;
         }
         let first = first?;
-        let chosen = match self.turn % (2 * count) {
+        let chosen = match self.round_robin % (2 * count) {
             odd if odd % 2 == 1 => ready().nth(odd / 2).unwrap_or(first),
             _ => first,
         };
         Some((chosen, chosen == first))
     }
 
-    /// Ends a turn.
-    pub(super) fn end_turn(&mut self) {
-        self.turn = self.turn.wrapping_add(1);
+    /// Ends a turn: another group may run next.
+    pub(super) fn advance_round_robin(&mut self) {
+        self.round_robin = self.round_robin.wrapping_add(1);
     }
 
     /// Whether the group must stop at its pc: it has merged with others, or waits for others.
@@ -134,7 +134,7 @@ impl Warp {
     }
 
     /// Some lanes of the group jump to `to`, the others to `rest_to`.
-    pub(super) fn part(&mut self, at: usize, taken: Mask, to: Pc, rest_to: Pc, meets: Pc) {
+    pub(super) fn diverge(&mut self, at: usize, taken: Mask, to: Pc, rest_to: Pc, meets: Pc) {
         let group = self.groups[at];
         let rest = group.lanes & !taken;
         match self.model {
@@ -146,11 +146,11 @@ impl Warp {
                 }
                 self.groups[at].lanes = rest;
                 self.groups[at].pc = rest_to;
-                self.groups[at].asking = group.asking.of(rest);
+                self.groups[at].polling = group.polling.of(rest);
                 self.groups.push(Group {
                     lanes: taken,
                     pc: to,
-                    asking: group.asking.of(taken),
+                    polling: group.polling.of(taken),
                     ..group
                 });
             }

@@ -1,7 +1,7 @@
 //! The state spaces of a device thread, and the windows of generic addresses.
 
 use super::memory_ref::MemoryRef;
-use super::private_memory::{LOCAL_BYTES, Private};
+use super::private_memory::{LOCAL_BYTES, PrivateMemory};
 use crate::code::op::StateSpace;
 use crate::error::FaultKind;
 use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
@@ -9,10 +9,10 @@ use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
 /// The memory that the threads of a warp can access.
 pub(super) struct Spaces<'a> {
     pub(super) global: &'a Memory,
-    pub(super) shared: &'a Private,
+    pub(super) shared: &'a PrivateMemory,
     /// Bytes of shared memory of the launch.
     pub(super) shared_bytes: u32,
-    pub(super) local: &'a Private,
+    pub(super) local: &'a PrivateMemory,
     pub(super) params: &'a [u64],
 }
 

@@ -2,7 +2,7 @@
 
 use super::frame::Frames;
 use super::group::{Group, Reconvergence, State};
-use super::private_memory::Private;
+use super::private_memory::PrivateMemory;
 use super::spinning::{CycleDetector, Polling, Rounds};
 use crate::alu::{LANES, Mask};
 use crate::code::Function;
@@ -19,9 +19,9 @@ pub(super) struct Warp {
     /// In lock-step a stack, of which only the top runs.
     pub(super) groups: Vec<Group>,
     pub(super) frames: Frames,
-    pub(super) local: Private,
-    /// The turn among groups.
-    pub(super) turn: usize,
+    pub(super) local: PrivateMemory,
+    /// The number of turns, for the round-robin among groups.
+    pub(super) round_robin: usize,
     pub(super) model: Model,
     /// Reconvergence points of divergent groups.
     pub(super) reconvergences: Vec<Reconvergence>,
@@ -46,7 +46,7 @@ impl Warp {
         exists: Mask,
         kernel: (u32, &Function),
         model: Model,
-        local: Private,
+        local: PrivateMemory,
     ) -> Self {
         let mut frames = Frames::default();
         let frame = frames.enter(kernel.0, kernel.1, None, 0, exists);
@@ -57,7 +57,7 @@ impl Warp {
             state: State::Ready,
             meets: FUNCTION_END,
             is_base: true,
-            asking: Polling::default(),
+            polling: Polling::default(),
         };
         Self {
             number,
@@ -67,7 +67,7 @@ impl Warp {
             groups: vec![group],
             frames,
             local,
-            turn: 0,
+            round_robin: 0,
             model,
             reconvergences: Vec::new(),
             found: Vec::new(),
@@ -103,7 +103,7 @@ impl Warp {
         }
         let group = &mut self.groups[*at];
         group.lanes |= it.lanes;
-        group.asking.merge(&it.asking);
+        group.polling.merge(&it.polling);
     }
 
     /// Whether lanes have to reconverge.
