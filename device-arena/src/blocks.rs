@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ALIGN;
 
 /// The longest blocks that are kept for reuse.
-const LONGEST_KEPT: u64 = 64 << 10;
+const MAX_KEPT: u64 = 64 << 10;
 
 /// The number of lengths up to that.
-const LENGTHS: usize = (LONGEST_KEPT / ALIGN) as usize;
+const LENGTHS: usize = (MAX_KEPT / ALIGN) as usize;
 
 /// The blocks of an arena, by their offsets.
 ///
@@ -49,7 +49,7 @@ pub(super) struct New {
 
 /// The index of kept blocks of a length.
 fn kept_at(len: u64) -> Option<usize> {
-    (len <= LONGEST_KEPT).then(|| (len / ALIGN) as usize - 1)
+    (len <= MAX_KEPT).then(|| (len / ALIGN) as usize - 1)
 }
 
 /// The length of a block of `bytes`, without a gap.

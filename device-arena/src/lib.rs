@@ -30,7 +30,7 @@ pub enum Fill {
 /// The longest blocks whose pages stay when they are freed. New pages cost more than everything
 /// else, and a program that frees a block often allocates another like it; but keeping longer
 /// blocks could take up a machine's memory.
-const LONGEST_WITH_PAGES: u64 = 1 << 30;
+const MAX_WITH_PAGES: u64 = 1 << 30;
 
 /// An arena of device memory.
 ///
@@ -165,7 +165,7 @@ impl Arena {
         let Some(len) = blocks.free(offset) else {
             return;
         };
-        if len > LONGEST_WITH_PAGES {
+        if len > MAX_WITH_PAGES {
             // Under the lock, so that the range is not allocated meanwhile.
             self.give_pages_back(offset, len);
         }

@@ -90,8 +90,8 @@ fn kept_blocks_make_room_for_others() {
 #[test]
 fn what_is_very_long_gives_its_pages_back() {
     let arena = Arena::new(4 << 30, None).unwrap();
-    let short = arena.zeros(LONGEST_WITH_PAGES).unwrap();
-    let long = arena.zeros(LONGEST_WITH_PAGES + 1).unwrap();
+    let short = arena.zeros(MAX_WITH_PAGES).unwrap();
+    let long = arena.zeros(MAX_WITH_PAGES + 1).unwrap();
     for block in [short, long] {
         // SAFETY: the block is ours, and longer.
         unsafe { ((block + 8192) as *mut u64).write(7) };

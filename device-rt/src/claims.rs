@@ -4,7 +4,7 @@
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::words::{DeviceWords, Load, Store};
 
-use crate::lanes::Group;
+use crate::lanes::Lanes;
 
 const TAKEN: usize = core::mem::offset_of!(ClaimGroup, taken);
 const SEQS: usize = core::mem::offset_of!(ClaimGroup, seqs);
@@ -19,58 +19,58 @@ pub struct Claim {
     pub seq: u32,
 }
 
-/// Claims a free slot of `slots` for each lane of `group`, or for its first lanes if fewer are
-/// free; waits with `pause` while none is. The first lane always gets one.
+/// Claims a free slot of `slots` for each of `lanes`, or for the first of them if fewer are free;
+/// waits with `pause` while none is. The first lane always gets one.
 ///
-/// The search begins at group `home_group` of the slots. Warps with different ones neither
-/// contend for a word nor share a line of ready hints; a warp that calls again gets the same
-/// slots, which are still in its cache and in the host's.
+/// The search begins at claim group `home_group`. Warps with different ones neither contend for a
+/// word nor share a line of ready hints; a warp that calls again gets the same slots, which are
+/// still in its cache and in the host's.
 ///
 /// # Safety
-/// All lanes of `group`, and no others, call this together.
+/// All of `lanes`, and no others, call this together.
 #[inline]
 pub unsafe fn claim(
     device: &impl DeviceWords,
     slots: u32,
     home_group: u32,
-    group: Group,
+    lanes: Lanes,
     pause: impl Fn(u32),
 ) -> Option<Claim> {
-    let mut place = (0, 0);
-    if group.is_first() {
-        place = take(device, slots, home_group, group.count(), pause);
+    let mut first = (0, 0);
+    if lanes.is_first() {
+        first = take(device, slots, home_group, lanes.count(), pause);
     }
     // SAFETY: the caller's promise. `converge` passes on what `take` acquired.
-    let (at, mut taken) = unsafe {
-        group.converge();
-        (group.first(place.0), group.first(place.1))
+    let (claim_group, mut taken) = unsafe {
+        lanes.converge();
+        (lanes.first(first.0), lanes.first(first.1))
     };
-    for _ in 0..group.rank() {
+    for _ in 0..lanes.rank() {
         // The lanes before this one own the lowest.
         taken &= taken.wrapping_sub(1);
     }
     if taken == 0 {
         return None;
     }
-    Some(advance_seq(device, at, taken.trailing_zeros()))
+    Some(advance_seq(device, claim_group, taken.trailing_zeros()))
 }
 
-/// Claims the slot of bit `bit` in group `group` of slots, which was taken for the calling
-/// lane, by advancing its sequence number.
+/// Claims the slot of bit `bit` in claim group `claim_group`, which was taken for the calling lane,
+/// by advancing its sequence number.
 #[inline]
-pub fn advance_seq(device: &impl DeviceWords, group: u32, bit: u32) -> Claim {
-    let seqs = claims::group_offset(group) + SEQS + bit as usize * 4;
+pub fn advance_seq(device: &impl DeviceWords, claim_group: u32, bit: u32) -> Claim {
+    let seqs = claims::group_offset(claim_group) + SEQS + bit as usize * 4;
     // Relaxed: the slot is ours since C1, and its sequence number with it.
     let seq = device.load32(seqs, Load::Relaxed).wrapping_add(1);
     device.store32(seqs, seq, Store::Relaxed);
     Claim {
-        slot: group * claims::GROUP + bit,
+        slot: claim_group * claims::GROUP + bit,
         seq,
     }
 }
 
-/// Takes 1 to `wanted` free slots of one group of slots: the group's index, and their bits.
-/// Waits with `pause` while none is free.
+/// Takes 1 to `wanted` free slots of one claim group: the group's index, and their bits. Waits with
+/// `pause` while none is free.
 #[inline]
 pub fn take(
     device: &impl DeviceWords,
@@ -81,11 +81,11 @@ pub fn take(
 ) -> (u32, u32) {
     let groups = claims::groups(slots);
     // The number of groups is a power of two, since that of slots is.
-    let mut group = home_group & (groups - 1);
+    let mut claim_group = home_group & (groups - 1);
     let mut attempt = 0;
     loop {
         for _ in 0..groups {
-            let at = claims::group_offset(group);
+            let at = claims::group_offset(claim_group);
             // Relaxed: only a guess at free bits, `fetch_or_acquire` decides.
             let mut taken = device.load32(at + TAKEN, Load::Relaxed);
             while taken != u32::MAX {
@@ -94,10 +94,14 @@ pub fn take(
                 taken = device.fetch_or_acquire(at + TAKEN, bits);
                 let ours = bits & !taken;
                 if ours != 0 {
-                    return (group, ours);
+                    return (claim_group, ours);
                 }
             }
-            group = if group + 1 == groups { 0 } else { group + 1 };
+            claim_group = if claim_group + 1 == groups {
+                0
+            } else {
+                claim_group + 1
+            };
         }
         pause(attempt);
         attempt = attempt.saturating_add(1);

@@ -13,11 +13,11 @@ mod tests;
 
 /// Lanes of a warp that run the same code together.
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
-    lanes: u64,
+pub struct Lanes {
+    mask: u64,
 }
 
-impl Group {
+impl Lanes {
     /// The active lanes.
     #[inline(always)]
     // Simulated lanes are active together if they call from the same location.
@@ -25,7 +25,7 @@ impl Group {
     #[must_use]
     pub fn active_lanes() -> Self {
         Self {
-            lanes: arch::active_lanes(),
+            mask: arch::active_lanes(),
         }
     }
 
@@ -34,51 +34,51 @@ impl Group {
     #[must_use]
     pub fn alone() -> Self {
         Self {
-            lanes: 1 << arch::lane(),
+            mask: 1 << arch::lane(),
         }
     }
 
-    /// The number of lanes.
+    /// Their number.
     #[inline(always)]
     #[must_use]
     pub const fn count(self) -> u32 {
-        self.lanes.count_ones()
+        self.mask.count_ones()
     }
 
     /// The number of lanes before the calling lane.
     #[inline(always)]
     #[must_use]
     pub fn rank(self) -> u32 {
-        (self.lanes & ((1 << arch::lane()) - 1)).count_ones()
+        (self.mask & ((1 << arch::lane()) - 1)).count_ones()
     }
 
     /// Whether the calling lane is the first of them.
     #[inline(always)]
     #[must_use]
     pub fn is_first(self) -> bool {
-        self.lanes.trailing_zeros() == arch::lane()
+        self.mask.trailing_zeros() == arch::lane()
     }
 
     /// `value` in the first of them.
     ///
     /// # Safety
-    /// All lanes of the group, and no others, call this together.
+    /// All of these lanes, and no others, call this together.
     #[inline(always)]
     #[must_use]
     pub unsafe fn first(self, value: u32) -> u32 {
         // SAFETY: the caller's promise.
-        unsafe { arch::first(self.lanes, value) }
+        unsafe { arch::first(self.mask, value) }
     }
 
-    /// Waits for the other lanes of the group, and orders memory between them: afterwards, each
-    /// lane has acquired what any of them had.
+    /// Waits for the others of these lanes, and orders memory between them: afterwards, each lane
+    /// has acquired what any of them had.
     ///
     /// # Safety
     /// As for [`first`](Self::first).
     #[inline(always)]
     pub unsafe fn converge(self) {
         // SAFETY: the caller's promise.
-        unsafe { arch::converge(self.lanes) }
+        unsafe { arch::converge(self.mask) }
     }
 }
 
@@ -87,24 +87,24 @@ impl Group {
 /// In each iteration at least one lane's `attempt` must give a result, whatever the others do.
 /// It may wait only for what no lane without a result owns.
 #[inline(always)]
-pub fn waterfall<T>(mut attempt: impl FnMut(Group) -> Option<T>) -> T {
+pub fn waterfall<T>(mut attempt: impl FnMut(Lanes) -> Option<T>) -> T {
     if arch::independent_lanes() {
         loop {
-            if let Some(result) = attempt(Group::active_lanes()) {
+            if let Some(result) = attempt(Lanes::active_lanes()) {
                 return result;
             }
         }
     }
-    let all = Group::active_lanes();
+    let all = Lanes::active_lanes();
     let mut result = None;
     loop {
         if result.is_none() {
-            result = attempt(Group::active_lanes());
+            result = attempt(Lanes::active_lanes());
         }
         // A vote, although each lane knows whether it is done: lanes with a result must not
         // leave the loop and wait after it, and the vote ends the iteration for all of them.
         // SAFETY: a lane leaves this loop only with all the others.
-        let more = unsafe { arch::any(all.lanes, result.is_none()) };
+        let more = unsafe { arch::any(all.mask, result.is_none()) };
         if !more && let Some(result) = result {
             return result;
         }
@@ -118,7 +118,7 @@ pub fn serialize_lanes<T>(mut action: impl FnMut() -> T) -> T {
     if arch::independent_lanes() {
         return action();
     }
-    waterfall(|group| group.is_first().then(&mut action))
+    waterfall(|lanes| lanes.is_first().then(&mut action))
 }
 
 /// Runs `action` in one lane, for programs in which the whole warp is one thread; returns in all

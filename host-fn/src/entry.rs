@@ -5,7 +5,6 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use crate::plain::Plain;
-use crate::reply::Reply;
 use shared_abi::map_kind::MapKind;
 
 /// Address, size and kind of an argument; borrows the value that it was made from.
@@ -89,14 +88,10 @@ impl<'a> Entry<'a> {
         Self::mapped(target.as_mut_ptr(), target.len(), MapKind::FROM)
     }
 
-    /// The last argument of each call.
+    /// `count` values from `first` on, which the caller borrows for `'a`: exclusively, if the host
+    /// writes data of this kind.
     #[inline(always)]
-    pub(crate) fn reply<R>(reply: &'a mut Reply<R>) -> Self {
-        Self::mapped(ptr::from_mut(reply), 1, MapKind::FROM)
-    }
-
-    #[inline(always)]
-    fn mapped<T>(first: *const T, count: usize, kind: MapKind) -> Self {
+    pub(crate) fn mapped<T>(first: *const T, count: usize, kind: MapKind) -> Self {
         // The memory exists, so its size does not wrap.
         let size = count.wrapping_mul(size_of::<T>());
         Entry {

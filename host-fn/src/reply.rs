@@ -4,10 +4,12 @@
 //! GCC's own, report no status, but every one copies mapped data back.
 
 use core::mem::offset_of;
+use core::ptr;
 
 use crate::call_error::CallError;
 use crate::entry::Entry;
 use crate::plain::Plain;
+use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 
 /// Whether the value beside it is valid. Aligned like the data that wires carry, in units of eight
@@ -62,11 +64,11 @@ impl<R> Reply<R> {
         }
     }
 
-    /// The argument for the reply.
+    /// The argument for the reply, the last one of each call.
     #[inline(always)]
     #[must_use]
     pub fn entry(&mut self) -> Entry<'_> {
-        Entry::reply(self)
+        Entry::mapped(ptr::from_mut(self), 1, MapKind::FROM)
     }
 
     /// The result of the call. The mark decides; `status` is for the error.

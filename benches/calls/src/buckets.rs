@@ -5,15 +5,15 @@
 const BITS: u32 = 10;
 
 /// Longer times (half a minute of a fast GPU's) count as this one.
-const LONGEST: u64 = (1 << 36) - 1;
+const MAX_TICKS: u64 = (1 << 36) - 1;
 
 /// Number of buckets.
-pub const COUNT: usize = bucket(LONGEST) + 1;
+pub const COUNT: usize = bucket(MAX_TICKS) + 1;
 
 /// The bucket of a time in ticks.
 #[must_use]
 pub const fn bucket(ticks: u64) -> usize {
-    let ticks = if ticks > LONGEST { LONGEST } else { ticks };
+    let ticks = if ticks > MAX_TICKS { MAX_TICKS } else { ticks };
     // Times below two octaves of buckets have one each.
     let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(BITS + 1);
     ((shift as usize) << BITS) + (ticks >> shift) as usize
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn times_are_exact_to_a_thousandth() {
-        for ticks in [0, 1, 2047, 2048, 2049, 123_456, 7_000_000_001, LONGEST] {
+        for ticks in [0, 1, 2047, 2048, 2049, 123_456, 7_000_000_001, MAX_TICKS] {
             let short = shortest(bucket(ticks));
             assert!(
                 short <= ticks && (ticks - short) * 1000 <= ticks,

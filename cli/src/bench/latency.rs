@@ -4,7 +4,7 @@ use bench_calls::buckets;
 use hdrhistogram::Histogram;
 
 /// More than two minutes, longer than any call takes.
-const LONGEST: u64 = 1 << 37;
+const MAX_NANOSECONDS: u64 = 1 << 37;
 
 /// Times of calls in nanoseconds, exact to about a thousandth.
 pub(crate) struct Latency(Histogram<u64>);
@@ -12,7 +12,7 @@ pub(crate) struct Latency(Histogram<u64>);
 impl Latency {
     /// No times.
     pub(crate) fn new() -> anyhow::Result<Self> {
-        Ok(Self(Histogram::new_with_max(LONGEST, 3)?))
+        Ok(Self(Histogram::new_with_max(MAX_NANOSECONDS, 3)?))
     }
 
     /// Adds a thread's counts in [`buckets`], whose ticks last `tick_ns` nanoseconds.

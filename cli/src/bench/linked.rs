@@ -16,7 +16,7 @@ const QUICK: (Duration, usize) = (Duration::from_millis(1), 10);
 const STEPS: u64 = 1 << 12;
 
 /// More than a device runs in a few milliseconds.
-const MOST_STEPS: u64 = 1 << 32;
+const MAX_STEPS: u64 = 1 << 32;
 
 /// Times both kernels in turn with this grid; `None` without an image without the runtime.
 pub(crate) fn measure(bench: &Bench, grid: Shape, quick: bool) -> anyhow::Result<Option<Linked>> {
@@ -46,7 +46,7 @@ pub(crate) fn measure(bench: &Bench, grid: Shape, quick: bool) -> anyhow::Result
     let mut steps = STEPS;
     while u128::from(time(&without, steps)?.min(time(&with, steps)?)) < least.as_nanos() {
         steps *= 2;
-        anyhow::ensure!(steps < MOST_STEPS, "{steps} steps take the device no time");
+        anyhow::ensure!(steps < MAX_STEPS, "{steps} steps take the device no time");
     }
     let (mut linked, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..runs {

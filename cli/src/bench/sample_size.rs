@@ -8,16 +8,16 @@ use host_rt::targets::count::Count;
 pub(super) const ENOUGH: u64 = 100;
 
 /// A busy machine gets this long for one figure, however short the measurement was meant to be.
-const LONGEST: Duration = Duration::from_secs(25);
+const MAX_TIME: Duration = Duration::from_secs(25);
 
 /// Measures for `time`, and again for twice as long while the machine is too busy for [`ENOUGH`]
-/// calls: up to 32 times as long, or [`LONGEST`].
+/// calls: up to 32 times as long, or [`MAX_TIME`].
 pub(crate) fn enough<T>(
     time: Duration,
     what: &str,
     mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
 ) -> anyhow::Result<T> {
-    let longest = LONGEST.max(time * 32);
+    let longest = MAX_TIME.max(time * 32);
     let mut window = time;
     loop {
         let (calls, measured) = measure(window)?;

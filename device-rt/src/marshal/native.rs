@@ -18,7 +18,7 @@ use crate::arch::{Space, Spaces};
 const SMALL: u64 = 128;
 
 /// Bytes of the longest extent.
-const LONGEST: u64 = MAX_EXTENT as u64 * BLOCK as u64;
+const MAX_EXTENT_BYTES: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 
 /// The layout of a request on `native`: entry by entry, whether it is marshalled and where.
 ///
@@ -87,7 +87,10 @@ impl Layout {
         if reachable && (size > SMALL || !fits_slot || self.marshalled == MAX_MARSHALLED) {
             return Ok((entry, None));
         }
-        if self.marshalled == MAX_MARSHALLED || size > LONGEST || addr.checked_add(size).is_none() {
+        if self.marshalled == MAX_MARSHALLED
+            || size > MAX_EXTENT_BYTES
+            || addr.checked_add(size).is_none()
+        {
             return Err(TooLarge);
         }
         let words = (size as u32).next_multiple_of(8);
@@ -110,7 +113,7 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Layout, TooLarge};
+    use super::{Layout, MAX_EXTENT_BYTES, TooLarge};
     use crate::arch::Spaces;
     use shared_abi::map_kind::MapKind;
     use shared_abi::wire::native::PLACE_BOUNCE;
@@ -142,12 +145,12 @@ mod tests {
     #[test]
     fn what_no_extent_holds_is_refused() {
         let mut layout = layout();
-        assert!(layout.next((STACK, LONGEST, MapKind::TO)).is_ok());
-        let longer = layout.next((STACK, LONGEST + 1, MapKind::TO));
+        assert!(layout.next((STACK, MAX_EXTENT_BYTES, MapKind::TO)).is_ok());
+        let longer = layout.next((STACK, MAX_EXTENT_BYTES + 1, MapKind::TO));
         assert_eq!(longer, Err(TooLarge));
         // Together they are too long: claiming the extent rejects them.
-        assert!(layout.next((STACK, LONGEST, MapKind::TO)).is_ok());
-        assert_eq!(u64::from(layout.bounce_bytes()), 2 * LONGEST);
+        assert!(layout.next((STACK, MAX_EXTENT_BYTES, MapKind::TO)).is_ok());
+        assert_eq!(u64::from(layout.bounce_bytes()), 2 * MAX_EXTENT_BYTES);
         assert_eq!(
             Layout::new(u32::MAX, Spaces::with_stack(0, 0)).bounce_bytes(),
             u32::MAX

@@ -18,7 +18,7 @@ use crate::bounce::{self, Extent};
 use crate::call::Call;
 use crate::claims::{self, Claim};
 use crate::host_written::HostWritten;
-use crate::lanes::{self, Group};
+use crate::lanes::{self, Lanes};
 use crate::marshal::native::{Layout, MarshalledIndex};
 use crate::wake::wake_host;
 
@@ -42,13 +42,13 @@ impl Wire for Native {
             return Status::REFUSED_MAPPING;
         };
 
-        lanes::waterfall(|group| {
+        lanes::waterfall(|lanes| {
             // A lane that waits for a slot while it owns an extent would delay the
             // neighbours that have a slot. So lanes that need an extent go one at a time,
             // and the others together.
-            // SAFETY: `waterfall` has the lanes of the group here.
-            let alone = unsafe { group.first(blocks) } != 0;
-            if (blocks != 0) != alone || (alone && !group.is_first()) {
+            // SAFETY: `waterfall` calls this in all of `lanes` together.
+            let alone = unsafe { lanes.first(blocks) } != 0;
+            if (blocks != 0) != alone || (alone && !lanes.is_first()) {
                 return None;
             }
             Some(Request::claim(runtime, call, blocks)?.submit_and_wait())
@@ -94,13 +94,13 @@ impl<'a> Request<'a> {
             pause,
         );
         // A lane with an extent claims alone, since the other active lanes may not need one.
-        let group = if blocks != 0 {
-            Group::alone()
+        let lanes = if blocks != 0 {
+            Lanes::alone()
         } else {
-            Group::active_lanes()
+            Lanes::active_lanes()
         };
-        // SAFETY: the group is the active lanes, or the lane itself.
-        this.claim = unsafe { claims::claim(&device, slots, call.home_group, group, pause) }?;
+        // SAFETY: these are the active lanes, or the lane itself.
+        this.claim = unsafe { claims::claim(&device, slots, call.home_group, lanes, pause) }?;
         Some(this)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// The largest variable whose initial bytes are kept. Descriptions are in small ones.
-pub(super) const LARGEST_VALUE: u64 = 64;
+pub(super) const MAX_VALUE: u64 = 64;
 
 /// A symbol that an image exports.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use object::{
 
 use targets::code_object;
 
-use super::contents::{Contents, LARGEST_VALUE};
+use super::contents::{Contents, MAX_VALUE};
 use super::{Format, NoImage, Segment, Symbol};
 
 /// Bit of a kernel's symbol in a cubin, in ELF's `st_other`; functions that kernels call are global
@@ -104,7 +104,7 @@ fn value<'data>(
     format: Format,
 ) -> Option<Vec<u8>> {
     let (address, size) = (symbol.address(), symbol.size());
-    if size > LARGEST_VALUE {
+    if size > MAX_VALUE {
         return None;
     }
     let zeros = || vec![0; size as usize];

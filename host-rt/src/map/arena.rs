@@ -8,7 +8,7 @@ use std::{
 /// The largest alignment that an argument may request.
 pub(super) const MAX_ALIGN: usize = 4096;
 
-const SMALLEST_CHUNK: usize = 64 << 10;
+const MIN_CHUNK: usize = 64 << 10;
 
 /// A bump allocator that is emptied after each request and keeps its memory for
 /// the next one. All of its memory is initialised at all times.
@@ -78,7 +78,7 @@ impl Arena {
         // Twice the last chunk, so that a request fills few chunks and the next similar one fits
         // into the last of them.
         let twice = self.chunk.as_ref().map_or(0, |chunk| chunk.size) * 2;
-        let fresh = Chunk::new(bytes.max(SMALLEST_CHUNK).max(twice.min(self.keep)))?;
+        let fresh = Chunk::new(bytes.max(MIN_CHUNK).max(twice.min(self.keep)))?;
         self.full.extend(self.chunk.replace(fresh));
         self.used = 0;
         Some(())

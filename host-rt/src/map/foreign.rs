@@ -6,20 +6,38 @@
 
 use shared_abi::map_kind::MapKind;
 
-use super::plan::Plan;
 use super::pointers::POINTER_SIZE;
-use super::{Arg, MapError};
+use super::{Arg, ArgInfo, MapError};
 use crate::base::outer_ranges::OuterRanges;
 
-impl Plan<'_> {
-    /// Whether another runtime maps the arguments, and may have mapped data in this range.
-    pub(super) fn may_be_foreign(&self, addr: u64, size: u64) -> bool {
-        self.foreign
-            .is_some_and(|may_be_mapped| may_be_mapped(addr, size))
+/// The checks of one request.
+pub(super) struct Foreign<'a> {
+    /// Whether the other runtime may have mapped data in a range.
+    may_be_mapped: &'a dyn Fn(u64, u64) -> bool,
+    /// The ranges in which pointers may lie.
+    backing: Backing,
+}
+
+impl<'a> Foreign<'a> {
+    pub(super) fn new(may_be_mapped: &'a dyn Fn(u64, u64) -> bool) -> Self {
+        Self {
+            may_be_mapped,
+            backing: Backing::default(),
+        }
     }
 
-    /// Checks the order of a structure's members.
-    pub(super) fn foreign_members(&self, index: usize, members: &[Arg]) -> Result<(), MapError> {
+    /// Whether the other runtime may have mapped data in this range.
+    pub(super) fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
+        (self.may_be_mapped)(addr, size)
+    }
+
+    /// Checks the order of the members of the structure with number `index`.
+    pub(super) fn check_members(
+        &self,
+        index: usize,
+        header: &Arg,
+        members: &[Arg],
+    ) -> Result<(), MapError> {
         let (Some(first), Some(last)) = (members.first(), members.last()) else {
             return Ok(());
         };
@@ -31,22 +49,22 @@ impl Plan<'_> {
         };
         if start == 0 || last.addr == 0 || !members.iter().all(is_in) {
             return Err(MapError::MemberOrder {
-                arg: self.info(index),
+                arg: ArgInfo::new(index, header),
             });
         }
         Ok(())
     }
 
-    /// Checks the location of a pointer outside of descriptors.
-    pub(super) fn foreign_pointer(&mut self, index: usize) -> Result<(), MapError> {
-        self.backing.extend_to(&self.args[..index]);
-        let arg = &self.args[index];
+    /// Checks the location of a pointer outside of descriptors, argument `index` of `args`.
+    pub(super) fn check_pointer(&mut self, args: &[Arg], index: usize) -> Result<(), MapError> {
+        self.backing.extend_to(&args[..index]);
+        let arg = &args[index];
         let location = arg.addr.wrapping_add(arg.size);
         let is_backed = self.backing.ranges.contains(location, POINTER_SIZE)
-            || self.may_be_foreign(location, POINTER_SIZE);
+            || self.may_have_mapped(location, POINTER_SIZE);
         if arg.size > 0 && !is_backed {
             return Err(MapError::PointerOutside {
-                arg: self.info(index),
+                arg: ArgInfo::new(index, arg),
             });
         }
         Ok(())
@@ -55,7 +73,7 @@ impl Plan<'_> {
 
 /// The ranges that libgomp allocates for the first arguments of a request.
 #[derive(Default)]
-pub(super) struct Backing {
+struct Backing {
     /// The number of these arguments.
     args: usize,
     ranges: OuterRanges,

@@ -9,7 +9,7 @@ use super::{
     arena::MAX_ALIGN,
     blocks::{CONGRUENCE, Range, RangeKind},
     budget::UNCOUNTED,
-    foreign::Backing,
+    foreign::Foreign,
     kinds::{Class, CopyCondition, Missing, classify},
     pointers::{POINTER_SIZE, Site},
     present::{Present, PresentReader},
@@ -25,12 +25,10 @@ const FEW_ARGS: usize = UNCOUNTED as usize / ARG_BYTES;
 pub(super) struct Plan<'a> {
     scratch: &'a mut Scratch,
     limits: &'a Limits,
-    pub(super) args: &'a [Arg],
+    args: &'a [Arg],
     present: Option<PresentReader<'a>>,
-    /// If another runtime maps the arguments: whether it may have mapped data in a range.
-    pub(super) foreign: Option<&'a dyn Fn(u64, u64) -> bool>,
-    /// In that case, the ranges in which pointers may lie.
-    pub(super) backing: Backing,
+    /// The checks if another runtime maps the arguments.
+    foreign: Option<Foreign<'a>>,
     /// Bytes of memory and copies requested so far.
     total: u64,
     /// The descriptor whose pointer entries follow, and whether it is present.
@@ -46,7 +44,7 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let (present, foreign) = match *data {
             Data::Present(table) => (table.read(), None),
-            Data::Foreign(may_be_mapped) => (None, Some(may_be_mapped)),
+            Data::Foreign(may_be_mapped) => (None, Some(Foreign::new(may_be_mapped))),
         };
         Plan {
             scratch,
@@ -54,7 +52,6 @@ impl<'a> Plan<'a> {
             args,
             present,
             foreign,
-            backing: Backing::default(),
             total: 0,
             descriptor: None,
         }
@@ -178,7 +175,9 @@ impl<'a> Plan<'a> {
         let fits = pointer.addr.checked_sub(pointer.size) == Some(header.addr)
             && pointer.size <= header.size
             && header.size - pointer.size >= POINTER_SIZE;
-        if !fits && !self.may_be_foreign(header.addr, header.size) {
+        let may_be_foreign =
+            |foreign: &Foreign<'_>| foreign.may_have_mapped(header.addr, header.size);
+        if !fits && !self.foreign.as_ref().is_some_and(may_be_foreign) {
             return Err(MapError::NotInDescriptor {
                 arg: self.info(index),
                 descriptor: descriptor.0,
@@ -202,8 +201,8 @@ impl<'a> Plan<'a> {
                 arg: self.info(index),
             });
         }
-        if self.foreign.is_some() {
-            self.foreign_pointer(index)?;
+        if let Some(foreign) = &mut self.foreign {
+            foreign.check_pointer(self.args, index)?;
         }
         let addr = self.args[index].addr;
         let end = self.end_of(index, POINTER_SIZE)?;
@@ -229,8 +228,8 @@ impl<'a> Plan<'a> {
                 left: rest.len(),
             });
         };
-        if self.foreign.is_some() {
-            self.foreign_members(index, members)?;
+        if let Some(foreign) = &self.foreign {
+            foreign.check_members(index, header, members)?;
         }
         let (mut low, mut high) = (u64::MAX, 0);
         for (member, at) in members.iter().zip(index + 1..) {
@@ -382,7 +381,7 @@ impl<'a> Plan<'a> {
     }
 
     #[cold]
-    pub(super) fn info(&self, index: usize) -> ArgInfo {
+    fn info(&self, index: usize) -> ArgInfo {
         ArgInfo::new(index, &self.args[index])
     }
 }

@@ -13,7 +13,8 @@ use shared_abi::wire::claims::GROUP;
 use crate::base::catch_panic::catch_panic;
 use crate::base::output;
 
-use super::{Server, current_call, lock};
+use super::call_context::current_call;
+use super::{Server, lock};
 use crate::wire::Wire;
 
 /// Time that a host function waits for a kernel before it checks for exhausted resources.

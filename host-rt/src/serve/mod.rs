@@ -5,7 +5,7 @@
 //! | `threads` | which thread polls, waits and is woken: a state machine |
 //! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
-//! | `worker` | serving one request |
+//! | `worker`, `call_context` | serving one request |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `output_flush`, `text` | the text that kernels print |
@@ -18,6 +18,7 @@
 //! `Threads` while it *tries* to get the token. No lock is held while a host function, a driver or
 //! a log subscriber runs, except `attaching`, with which mapped memory is allocated.
 
+mod call_context;
 mod change_flag;
 mod deferred;
 mod error;
@@ -63,8 +64,9 @@ use crate::device::{Device, DeviceError};
 use crate::map::{Budget, PresentTable};
 use crate::wire::{Reserved, WireConfig};
 
-pub use self::worker::{CallContext, current_call};
-pub(crate) use self::worker::{panic_message, serve_until};
+pub use self::call_context::{CallContext, current_call};
+pub(crate) use self::thread_loop::serve_until;
+pub(crate) use self::worker::panic_message;
 
 /// Configuration of a server.
 #[derive(Clone, Debug)]

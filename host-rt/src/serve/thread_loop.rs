@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::call_context::{current_server, with_server};
 use super::idle::Idle;
 use super::in_flight::NestedWait;
 use super::poller::Work;
 use super::threads::{InFunction, Polled};
-use super::worker::{Worker, with_server};
+use super::worker::Worker;
 use super::{Server, Waiting};
 use crate::base::catch_panic::catch_panic;
 use crate::wire::PollWire;
@@ -133,6 +134,18 @@ impl Server {
             }
         }
         nested.check();
+    }
+}
+
+/// In a host function, calls [`Server::serve_until`] of its runtime. Elsewhere, returns `false`
+/// immediately.
+pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
+    match current_server() {
+        Some(server) => {
+            server.serve_until(done);
+            true
+        }
+        None => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Serving one request: arguments, function, results, completion.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::call_context::{CallContext, CallGuard};
 use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::in_flight::InFlight;
@@ -19,74 +20,6 @@ use super::{CallError, RegisteredFunction, RequestMemory, Server};
 use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{ArgRange, Copier, Request};
-
-/// The call that a host function serves, as identified by the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallContext {
-    /// The [`Launch::id`](crate::Launch::id) of the calling launch; 0 if the wire does not contain
-    /// it (images built by GCC).
-    pub launch: u32,
-}
-
-thread_local! {
-    static CALL: Cell<Option<CallContext>> = const { Cell::new(None) };
-    /// The server whose calls this thread serves.
-    static SERVER: RefCell<Option<Arc<Server>>> = const { RefCell::new(None) };
-}
-
-/// Makes a call the one that this thread serves, until it is dropped.
-struct CallGuard {
-    /// The call before, in which this one is nested.
-    outer: Option<CallContext>,
-}
-
-impl CallGuard {
-    fn enter(call: CallContext) -> Self {
-        Self {
-            outer: CALL.replace(Some(call)),
-        }
-    }
-}
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        CALL.set(self.outer);
-    }
-}
-
-/// Runs `act`, during which this thread serves calls of `server`.
-pub(super) fn with_server<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
-    /// Restores the previous server.
-    struct Restore(Option<Arc<Server>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            // Dropped after the cell is released: it may be the last owner, and its drop runs code
-            // of the application.
-            drop(SERVER.replace(self.0.take()));
-        }
-    }
-    let _restore = Restore(SERVER.replace(Some(Arc::clone(server))));
-    act()
-}
-
-/// In a host function, calls [`Server::serve_until`] of its runtime. Elsewhere, returns `false`
-/// immediately.
-pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
-    let server = SERVER.with_borrow(Clone::clone);
-    match server.filter(|_| CALL.get().is_some()) {
-        Some(server) => {
-            server.serve_until(done);
-            true
-        }
-        None => false,
-    }
-}
-
-/// The call that the running host function serves; `None` outside one.
-#[must_use]
-pub fn current_call() -> Option<CallContext> {
-    CALL.get()
-}
 
 /// Maximum number of arguments of a request.
 const MAX_ARGS: u64 = 65536;

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 pub(crate) const LANES: u32 = 64;
 
 /// Maximum threads of a team, for which GCC's device code has room; also the default.
-const MOST_THREADS: u32 = 16;
+const MAX_THREADS: u32 = 16;
 
 /// The default on this GPU, which hangs with more threads if the code does not request them.
 const FEW_THREADS: (&str, u32) = ("gfx900", 4);
@@ -41,10 +41,10 @@ pub(crate) fn grid(
     let units = limits.processors.max(1);
     let default = match processor == FEW_THREADS.0 {
         true => FEW_THREADS.1,
-        false => MOST_THREADS,
+        false => MAX_THREADS,
     };
     let most = limits.block.min(limits.processor) / LANES;
-    let most = most.clamp(1, MOST_THREADS);
+    let most = most.clamp(1, MAX_THREADS);
     let first = |numbers: [u32; 3]| numbers.into_iter().find(|&n| n > 0).unwrap_or(1);
     let asked_teams = requested.teams.min(units.saturating_mul(2));
     Grid {

@@ -15,7 +15,7 @@ const ALIGNMENT: u64 = 128;
 
 /// The shared memory that GCC's device code always writes to: up to the pool of
 /// `omp_low_lat_mem_alloc`, and its first word.
-const LEAST_LOCAL_MEMORY: u32 = 40 + 8;
+const MIN_LOCAL_MEMORY: u32 = 40 + 8;
 
 /// The layout of a launch's memory: the arenas of all teams, then the stacks of all wavefronts.
 /// Sizes are in bytes.
@@ -70,7 +70,7 @@ pub(crate) fn shared_bytes(settings: &Settings, teams: u32, limits: KernelLimits
     let wanted = match settings.lowlat {
         // Divided among the teams that a unit runs at a time.
         None => LOCAL_MEMORY / (teams / limits.processors.max(1)).max(1),
-        Some(bytes) => bytes.max(LEAST_LOCAL_MEMORY),
+        Some(bytes) => bytes.max(MIN_LOCAL_MEMORY),
     };
     wanted.saturating_sub(limits.shared_bytes)
 }

@@ -36,10 +36,10 @@ impl Default for Settings {
 }
 
 /// More than any GPU has.
-const MOST_HEAP: u64 = 1 << 40;
+const MAX_HEAP: u64 = 1 << 40;
 
 /// Device code gets such a size as a signed number.
-const MOST_OF_EACH: u64 = i32::MAX as u64;
+const MAX_SIZE: u64 = i32::MAX as u64;
 
 impl Settings {
     /// Reads the settings. 0 means not set, as with GCC's plugin, except for the low-latency pool.
@@ -58,9 +58,9 @@ impl Settings {
             requested.find(|&requested| requested > 0).unwrap_or(0)
         };
         Self {
-            heap: bytes("GCN_HEAP_SIZE", MOST_HEAP, default.heap),
-            arena: bytes("GCN_TEAM_ARENA_SIZE", MOST_OF_EACH, default.arena),
-            stack: bytes("GCN_STACK_SIZE", MOST_OF_EACH, default.stack),
+            heap: bytes("GCN_HEAP_SIZE", MAX_HEAP, default.heap),
+            arena: bytes("GCN_TEAM_ARENA_SIZE", MAX_SIZE, default.arena),
+            stack: bytes("GCN_STACK_SIZE", MAX_SIZE, default.stack),
             lowlat: number("GOMP_GCN_LOWLAT_POOL", BYTES, 0..=LOCAL_MEMORY),
             teams: count(["GCN_NUM_TEAMS", "GCN_NUM_GANGS"], "a number of teams"),
             threads: count(

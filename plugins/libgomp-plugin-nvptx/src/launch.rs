@@ -10,7 +10,7 @@ use host_rt::{Grid, Kernel, Launch, Program};
 const WARP: u32 = 32;
 
 /// Maximum threads of a team, for which GCC's device code has room.
-const MOST_THREADS: u32 = 32;
+const MAX_THREADS: u32 = 32;
 
 /// Default threads of a team, as with GCC's plugin.
 const DEFAULT_THREADS: u32 = 8;
@@ -100,7 +100,7 @@ impl Kernels for Launcher {
 
 /// The requested grid, within the device's limits, as with GCC's plugin.
 fn grid(requested: RequestedGrid, limits: KernelLimits) -> Grid {
-    let most = (limits.block / WARP).clamp(1, MOST_THREADS);
+    let most = (limits.block / WARP).clamp(1, MAX_THREADS);
     let threads = match requested.threads {
         0 => DEFAULT_THREADS,
         threads => threads,

@@ -12,14 +12,14 @@ const LOWLAT_POOL: &str = "GOMP_NVPTX_LOWLAT_POOL";
 const DEFAULT_LOWLAT_POOL: u32 = 8 << 10;
 
 /// GCC's device code always writes this much.
-const LEAST_LOWLAT_POOL: u32 = 16;
+const MIN_LOWLAT_POOL: u32 = 16;
 
 /// Bytes of dynamic shared memory of each launch.
 pub(crate) fn lowlat() -> u32 {
     let requested = settings::number(LOWLAT_POOL, BYTES, 0..=u32::MAX);
     requested
         .unwrap_or(DEFAULT_LOWLAT_POOL)
-        .max(LEAST_LOWLAT_POOL)
+        .max(MIN_LOWLAT_POOL)
 }
 
 /// Whether images get device-rt's `GOMP_target_ext` when they are loaded, which is the default.

@@ -31,7 +31,7 @@ const ON_HOST: c_int = !0;
 const THREADS: u32 = 128;
 
 /// Most teams by default.
-const MOST_TEAMS: u64 = 65_535;
+const MAX_TEAMS: u64 = 65_535;
 
 /// Most teams per multiprocessor if each team runs a loop: as many as a GPU runs concurrently.
 const TEAMS_TOGETHER: u64 = 32;
@@ -462,7 +462,7 @@ impl Region {
                 let trips = self.trip_count;
                 let teams = match environment.mode {
                     _ if trips == 0 => u64::from(processors),
-                    Mode::Bare | Mode::Spmd => trips.div_ceil(u64::from(threads)).min(MOST_TEAMS),
+                    Mode::Bare | Mode::Spmd => trips.div_ceil(u64::from(threads)).min(MAX_TEAMS),
                     Mode::Generic | Mode::GenericSpmd => {
                         trips.min(u64::from(processors) * TEAMS_TOGETHER)
                     }

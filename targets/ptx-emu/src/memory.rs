@@ -220,7 +220,7 @@ impl Memory {
     /// The nearest block to an address, if one is near: its begin and its size.
     pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
         /// The largest distance of a near block.
-        const FAR: u64 = 1 << 20;
+        const MAX_DISTANCE: u64 = 1 << 20;
         let regions = [&self.device.arena, &self.mapped.arena];
         let distance = |&(start, bytes): &(u64, u64)| {
             let end = start + bytes;
@@ -232,17 +232,17 @@ impl Memory {
         };
         let blocks = |arena: &'_ Arena| {
             let first = address
-                .saturating_sub(FAR)
+                .saturating_sub(MAX_DISTANCE)
                 .max(arena.window())
                 .next_multiple_of(ALIGN);
-            let last = address.saturating_add(FAR);
+            let last = address.saturating_add(MAX_DISTANCE);
             let end = arena.window() + arena.bytes();
             let block = |start| arena.block(start).map(|bytes| (start, bytes));
             let steps = (first..last.min(end)).step_by(ALIGN as usize);
             steps.filter_map(block).min_by_key(distance)
         };
         let near = regions.into_iter().filter_map(blocks).min_by_key(distance);
-        near.filter(|block| distance(block) < FAR)
+        near.filter(|block| distance(block) < MAX_DISTANCE)
     }
 
     fn heap(&self) -> MutexGuard<'_, HashSet<u64>> {

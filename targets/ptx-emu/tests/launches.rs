@@ -161,6 +161,8 @@ fn the_host_may_wait_for_a_lane_of_the_same_warp() {
         while words[3].load(Ordering::Acquire) == 0 && Instant::now() < until {
             std::thread::yield_now();
         }
+        let published = words[3].load(Ordering::Acquire);
+        assert_eq!(published, 1, "lane 0 has not published");
         words[1].store(1, Ordering::Release);
     });
 }

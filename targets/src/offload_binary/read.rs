@@ -12,7 +12,7 @@ const LATEST: u32 = 3;
 const NO_IMAGE: u32 = 1;
 
 /// The longest triple or architecture; it bounds the cost of one string.
-const LONGEST: usize = 255;
+const MAX_STRING: usize = 255;
 
 /// Whether these are the bytes of an offload binary.
 #[must_use]
@@ -186,15 +186,15 @@ impl<'a> Binary<'a> {
         let at = self.size(row_at + 8, "a value's offset")?;
         let bytes = if version == 1 {
             let rest = self.take(at, 0, "a value").map(|_| &self.bytes[at..])?;
-            let end = rest.iter().take(LONGEST + 1).position(|&b| b == 0);
+            let end = rest.iter().take(MAX_STRING + 1).position(|&b| b == 0);
             end.map(|end| &rest[..end])
         } else {
             let len = self.size(row_at + STRING, "a value's size")?;
             let bytes = self.take(at, len, "a value")?;
-            (len <= LONGEST).then_some(bytes)
+            (len <= MAX_STRING).then_some(bytes)
         };
         let bytes = bytes.ok_or_else(|| {
-            let reason = format!("a value does not end within {LONGEST} bytes");
+            let reason = format!("a value does not end within {MAX_STRING} bytes");
             self.error(at, reason)
         })?;
         std::str::from_utf8(bytes).map_err(|_| {

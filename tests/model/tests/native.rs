@@ -53,8 +53,8 @@ fn claims(slots: u32, weak: Option<Weak>) -> View {
 
 /// A call by a device thread. All words of its request and its reply are derived from `id`.
 fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
-    // SAFETY: `waterfall` calls this with the lanes of the group together.
-    let claim = lanes::waterfall(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
+    // SAFETY: `waterfall` calls this in all of `lanes` together.
+    let claim = lanes::waterfall(|lanes| unsafe { claims::claim(device, slots, 0, lanes, pause) });
     // SAFETY: `id` is a local word of 8 bytes.
     unsafe {
         let at = producer.request_payload(claim);
@@ -250,8 +250,12 @@ fn two_warps_claim_together() {
             move || {
                 let mut lanes = 2;
                 while lanes > 0 {
-                    let (group, taken) = claims::take(&device, SLOTS, 0, lanes, pause);
-                    assert_eq!((group, taken >> SLOTS), (0, 0), "not a slot of the wire");
+                    let (claim_group, taken) = claims::take(&device, SLOTS, 0, lanes, pause);
+                    assert_eq!(
+                        (claim_group, taken >> SLOTS),
+                        (0, 0),
+                        "not a slot of the wire"
+                    );
                     assert!((1..=lanes).contains(&taken.count_ones()));
                     lanes -= taken.count_ones();
                     let claimed = (0..SLOTS).filter(|bit| taken & (1 << bit) != 0);

@@ -4,10 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::imports::{Import, Imports};
 
-/// The cycles that span folders: the imports of each.
-pub(super) fn cycles(imports: &Imports) -> Vec<Vec<&Import>> {
+/// Files that import each other, directly or not.
+pub(super) struct Cycle<'i> {
+    /// The imports between them.
+    pub(super) imports: Vec<&'i Import>,
+    pub(super) spans_folders: bool,
+}
+
+/// The cycles that span folders, and those of a folder's files without its facade.
+pub(super) fn cycles(imports: &Imports) -> Vec<Cycle<'_>> {
+    let all: Vec<_> = imports.list.iter().collect();
+    let is_direct = |import: &&&Import| !import.from.is_facade && !import.to.is_facade;
+    let direct: Vec<_> = all.iter().filter(is_direct).copied().collect();
+    // A cycle across folders may be found in both.
+    let across = find(&all).into_iter().filter(|cycle| cycle.spans_folders);
+    let inside = find(&direct)
+        .into_iter()
+        .filter(|cycle| !cycle.spans_folders);
+    across.chain(inside).collect()
+}
+
+/// All cycles of these imports.
+fn find<'i>(imports: &[&'i Import]) -> Vec<Cycle<'i>> {
     let mut targets = BTreeMap::<&str, BTreeSet<&str>>::new();
-    for import in &imports.list {
+    for import in imports {
         let to = targets.entry(&import.from.file).or_default();
         to.insert(&import.to.file);
     }
@@ -26,15 +46,16 @@ pub(super) fn cycles(imports: &Imports) -> Vec<Vec<&Import>> {
             continue;
         }
         seen.extend(targets.keys().filter(|other| in_one(file, other)));
-        let inside =
+        let is_inside =
             |import: &&Import| in_one(file, &import.from.file) && in_one(file, &import.to.file);
-        let ties: Vec<_> = imports.list.iter().filter(inside).collect();
-        if ties
+        let imports: Vec<_> = imports.iter().copied().filter(is_inside).collect();
+        let spans_folders = imports
             .iter()
-            .any(|import| import.from.folder != import.to.folder)
-        {
-            found.push(ties);
-        }
+            .any(|import| import.from.folder != import.to.folder);
+        found.push(Cycle {
+            imports,
+            spans_folders,
+        });
     }
     found
 }

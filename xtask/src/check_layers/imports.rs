@@ -16,6 +16,8 @@ pub(super) struct Location {
     pub(super) file: String,
     /// The module whose folder has the file.
     pub(super) folder: Vec<String>,
+    /// Whether the file is that module's own, such as `mod.rs`.
+    pub(super) is_facade: bool,
 }
 
 /// A name that one file imports from another.
@@ -128,17 +130,17 @@ fn place(module: &Module, scopes: &Scopes) -> Location {
         .next()
         .unwrap_or_default()
         .trim_end_matches(".rs");
-    let is_folder = matches!(stem, "mod" | "lib" | "main");
-    if !is_folder {
+    let mut is_facade = matches!(stem, "mod" | "lib" | "main");
+    if !is_facade {
         let at = of_file
             .iter()
             .rposition(|part| part == stem)
             .map_or(of_file.len(), |at| at + 1);
         of_file = &of_file[..at];
-        let has_folder = scopes
+        is_facade = scopes
             .keys()
             .any(|path| path.len() > of_file.len() && path.starts_with(of_file));
-        if !has_folder {
+        if !is_facade {
             of_file = &of_file[..of_file.len().saturating_sub(1)];
         }
     }
@@ -146,6 +148,7 @@ fn place(module: &Module, scopes: &Scopes) -> Location {
         module: module.path.clone(),
         file: module.file.clone(),
         folder: of_file.to_vec(),
+        is_facade,
     }
 }
 

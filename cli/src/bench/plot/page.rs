@@ -40,7 +40,7 @@ pub(super) struct Head {
 }
 
 /// The maximum number of notes on a page.
-const MOST_NOTES: usize = 8;
+const MAX_NOTES: usize = 8;
 
 /// An SVG, drawn by `draw` in the part that is not the legend's.
 pub(super) fn page(
@@ -54,8 +54,8 @@ pub(super) fn page(
         notes,
     } = head;
     let mut notes = notes.clone();
-    if notes.len() > MOST_NOTES {
-        let more = notes.split_off(MOST_NOTES - 1).len();
+    if notes.len() > MAX_NOTES {
+        let more = notes.split_off(MAX_NOTES - 1).len();
         notes.push(format!("and {more} more, which the table lists"));
     }
     let mut svg = String::new();

@@ -97,7 +97,7 @@ pub(super) struct Events {
 }
 
 /// The maximum number of unused events. They are small.
-const MOST_WAITING: usize = 1024;
+const MAX_WAITING: usize = 1024;
 
 // SAFETY: events may be used by any number of threads.
 unsafe impl Send for Events {}
@@ -137,7 +137,7 @@ impl Events {
 
     fn put(&self, raw: CUevent) {
         let mut waiting = lock(&self.waiting);
-        if waiting.len() < MOST_WAITING {
+        if waiting.len() < MAX_WAITING {
             waiting.push(raw);
         } else {
             drop(waiting);

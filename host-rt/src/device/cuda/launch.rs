@@ -22,7 +22,7 @@ use crate::device::{
 const SPIN_TIME: Duration = Duration::from_micros(30);
 
 /// The longest sleep between two polls of a wait with a deadline.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+const MAX_SLEEP: Duration = Duration::from_millis(1);
 
 /// A started kernel.
 pub(super) struct CudaLaunch {
@@ -173,7 +173,7 @@ impl KernelEnd for CudaEnd {
             let Some(left) = left else {
                 return Some(self.event.sleep());
             };
-            std::thread::sleep((waited / 8).min(LONGEST_SLEEP).min(left));
+            std::thread::sleep((waited / 8).min(MAX_SLEEP).min(left));
         }
     }
 

@@ -77,13 +77,13 @@ impl Number {
     /// SIMDs of a compute unit.
     pub(super) const SIMDS: Self = Self(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU);
     /// Maximum waves of a compute unit.
-    pub(super) const MOST_WAVES: Self = Self(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU);
+    pub(super) const MAX_WAVES: Self = Self(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU);
     /// Threads of a wave.
     pub(super) const WAVE: Self = Self(HSA_AGENT_INFO_WAVEFRONT_SIZE);
     /// Maximum threads of a team.
-    pub(super) const MOST_THREADS: Self = Self(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+    pub(super) const MAX_THREADS: Self = Self(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
     /// Maximum packets of a queue.
-    pub(super) const MOST_PACKETS: Self = Self(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+    pub(super) const MAX_PACKETS: Self = Self(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
     /// The highest clock, in MHz.
     pub(super) const CLOCK: Self = Self(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY);
     /// The bus address: domain, and the rest.

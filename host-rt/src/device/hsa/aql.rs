@@ -45,7 +45,7 @@ unsafe impl Send for Aql {}
 
 impl Aql {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
-        let most = context.number_of(Number::MOST_PACKETS);
+        let most = context.number_of(Number::MAX_PACKETS);
         let mut raw = null_mut();
         // SAFETY: the function writes the pointer. The callback is a function of this library,
         // which stays loaded; its argument is a number. The last two numbers let ROCr choose how

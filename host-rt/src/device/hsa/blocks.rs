@@ -10,17 +10,17 @@ use crate::base::lock::{lock, take};
 use crate::device::DeviceError;
 
 /// The smallest block, and its alignment, which is more than kernels need.
-const SMALLEST: usize = 256;
+const MIN_SIZE: usize = 256;
 
 /// The maximum size of one staged copy: longer ones are split.
 pub(super) const PIECE: usize = 1 << 20;
 
 /// The largest block that is kept for reuse: copies use no larger ones.
-const LARGEST_KEPT: usize = PIECE;
+const MAX_KEPT_SIZE: usize = PIECE;
 
 /// The maximum number of kept blocks per size, and of their bytes.
-const MOST_KEPT: usize = 64;
-const MOST_KEPT_BYTES: usize = 4 << 20;
+const MAX_KEPT: usize = 64;
+const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// The blocks of a device.
 pub(super) struct Blocks {
@@ -55,10 +55,10 @@ impl Blocks {
             device: self.context.name().to_owned(),
             bytes: bytes as u64,
         };
-        let size = bytes.max(SMALLEST).checked_next_power_of_two();
+        let size = bytes.max(MIN_SIZE).checked_next_power_of_two();
         // Blocks that are not kept need no standard size.
         let size = match size.ok_or_else(no_memory)? {
-            kept @ ..=LARGEST_KEPT => kept,
+            kept @ ..=MAX_KEPT_SIZE => kept,
             _ => bytes,
         };
         let waiting = lock(&self.waiting).get_mut(&size).and_then(Vec::pop);
@@ -83,10 +83,10 @@ impl Blocks {
 impl Drop for Block {
     fn drop(&mut self) {
         let address = self.at.as_ptr().expose_provenance() as u64;
-        if self.size <= LARGEST_KEPT {
+        if self.size <= MAX_KEPT_SIZE {
             let mut waiting = lock(&self.blocks.waiting);
             let waiting = waiting.entry(self.size).or_default();
-            if waiting.len() < MOST_KEPT.min(MOST_KEPT_BYTES / self.size) {
+            if waiting.len() < MAX_KEPT.min(MAX_KEPT_BYTES / self.size) {
                 waiting.push(address);
                 return;
             }

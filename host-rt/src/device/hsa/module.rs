@@ -255,7 +255,7 @@ impl HsaModule {
 
     /// Maximum threads of a team of that kernel.
     pub(super) fn most_threads(&self, loaded: &Loaded) -> u32 {
-        let most = self.context.number_of(Number::MOST_THREADS);
+        let most = self.context.number_of(Number::MAX_THREADS);
         match loaded.kernel.most_threads {
             0 => most,
             of_kernel => most.min(of_kernel),
@@ -296,7 +296,7 @@ impl Module for HsaModule {
         let number = |what| self.context.number_of(what);
         let by_registers = self.registers.waves(loaded.kernel.vgprs);
         let by_registers = number(Number::SIMDS).saturating_mul(by_registers);
-        let waves = number(Number::MOST_WAVES).min(by_registers);
+        let waves = number(Number::MAX_WAVES).min(by_registers);
         Ok(KernelLimits {
             block: self.most_threads(loaded),
             processor: waves * number(Number::WAVE),

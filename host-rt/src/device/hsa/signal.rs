@@ -29,7 +29,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The maximum number of unused signals. Each has an event of the kernel driver, of which a process
 /// has 4096.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// The signals of a device.
 pub(super) struct Signals {
@@ -253,7 +253,7 @@ impl Drop for Signal {
             return;
         }
         let mut waiting = lock(&self.signals.waiting);
-        if waiting.len() < MOST_WAITING {
+        if waiting.len() < MAX_WAITING {
             waiting.push(self.raw);
         } else {
             drop(waiting);

@@ -11,7 +11,7 @@ use super::contents::Contents;
 use super::{NoImage, Symbol};
 
 /// The longest statement that is parsed. Descriptions are short; tables of data can be long.
-const LONGEST: usize = 256;
+const MAX_TOKENS: usize = 256;
 
 /// The contents of PTX.
 pub(super) fn read<'a>(text: &'a [u8]) -> Result<Contents, NoImage> {
@@ -49,7 +49,7 @@ pub(super) fn read<'a>(text: &'a [u8]) -> Result<Contents, NoImage> {
             }
             (Some(".global" | ".const"), _) => {
                 // Linkage and kind precede; the head lacks values in braces.
-                let tokens = Tokens::of(&text[item.range]).skip(2).take(LONGEST);
+                let tokens = Tokens::of(&text[item.range]).skip(2).take(MAX_TOKENS);
                 let tokens: Vec<_> = tokens.take_while(|token| *token != b";").collect();
                 if let Some(variable) = Variable::read(&tokens)
                     && symbol(variable.name, variable.size, false)

@@ -1,6 +1,6 @@
 //! Variables of PTX and their initial bytes.
 
-use crate::image::contents::LARGEST_VALUE;
+use crate::image::contents::MAX_VALUE;
 
 /// A variable.
 #[derive(Debug, PartialEq)]
@@ -58,7 +58,7 @@ fn type_width(token: &[u8]) -> Option<u64> {
 /// The bytes of an initialiser; missing ones are zero. `None` if it contains anything but numbers
 /// (addresses are known only after the driver has linked).
 fn value(initial: &[&[u8]], width: u64, size: u64) -> Option<Vec<u8>> {
-    if !(1..=LARGEST_VALUE).contains(&size) {
+    if !(1..=MAX_VALUE).contains(&size) {
         return None;
     }
     let mut bytes = Vec::new();

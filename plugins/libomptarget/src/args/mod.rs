@@ -14,11 +14,11 @@ use crate::abi::{MapType, Name};
 pub(crate) const POINTER: usize = size_of::<*const c_void>();
 
 /// Alignment up to which data is aligned on the device as on the host.
-const MOST_ALIGN: usize = 16;
+const MAX_ALIGN: usize = 16;
 
 /// The alignment of data at this address on the host, as far as it is kept on the device.
 pub(crate) fn alignment(address: usize) -> usize {
-    1 << address.trailing_zeros().min(MOST_ALIGN.trailing_zeros())
+    1 << address.trailing_zeros().min(MAX_ALIGN.trailing_zeros())
 }
 
 /// The arguments of a construct, as compilers pass them.

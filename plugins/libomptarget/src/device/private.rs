@@ -11,7 +11,7 @@ use crate::report::message::Failed;
 use crate::report::source::SourceName;
 
 /// Largest data that is sent together with other data.
-const MOST_TOGETHER: usize = 1024;
+const MAX_COMBINED: usize = 1024;
 
 /// The private data of one construct, freed with it.
 #[derive(Default)]
@@ -75,7 +75,7 @@ impl Private {
             pointing = bytes;
             content = &pointing;
         }
-        if bytes > MOST_TOGETHER || has_members {
+        if bytes > MAX_COMBINED || has_members {
             let place = self.alloc(device, bytes as u64)?;
             if is_pointer {
                 stream.copy_bytes_to(place, content, SourceName(arg.name))?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::host::View;
+use super::host_view::View;
 use super::party::{Mark, Party, RaceKind, Who};
 use super::{Clock, Kind, Operation};
 use crate::code::op::Scope;

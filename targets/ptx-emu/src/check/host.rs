@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::host_view::View;
 use super::party::Party;
 use super::{Cell, Checker, Clock, Operation, Report, lock};
 use crate::memory::{Memory, is_mapped};
@@ -19,80 +20,6 @@ use crate::memory::{Memory, is_mapped};
 pub(super) struct Host {
     pub(super) clock: Arc<Clock>,
     pub(super) running: BTreeSet<u64>,
-}
-
-/// The host's accesses to eight bytes; times are ticks.
-#[derive(Debug, Default)]
-pub(super) struct View {
-    /// The last value that the device knows, and the bytes of it that are known.
-    value: [u8; 8],
-    known: u8,
-    /// The last time at which that value was there.
-    verified: [u64; 8],
-    /// Bytes that no device thread has written since the host.
-    pub(super) by_host: u8,
-    /// A time before the host's last write.
-    written_after: [u64; 8],
-    /// The time of the host's last reported read.
-    read_at: [u64; 8],
-}
-
-fn bytes_of(mask: u8) -> impl Iterator<Item = usize> {
-    (0..8).filter(move |byte| (mask >> byte) & 1 != 0)
-}
-
-/// The eight bytes of a cell with the value of an access to a part of it.
-fn spread(address: u64, value: u64) -> [u8; 8] {
-    (value << (address % 8 * 8)).to_le_bytes()
-}
-
-impl View {
-    /// A view without known bytes.
-    fn new() -> Self {
-        Self {
-            by_host: 0xff,
-            ..Self::default()
-        }
-    }
-
-    /// Compares with the current value. Returns the bytes that the host has changed.
-    pub(super) fn observe(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
-        let value = spread(address, value);
-        let mut changed = 0;
-        for byte in bytes_of(mask) {
-            let bit = 1 << byte;
-            if self.known & bit != 0 && self.value[byte] != value[byte] {
-                changed |= bit;
-                self.by_host |= bit;
-                self.written_after[byte] = self.verified[byte];
-            }
-            self.known |= bit;
-            self.value[byte] = value[byte];
-            self.verified[byte] = now;
-        }
-        changed
-    }
-
-    /// Records a store of the device.
-    pub(super) fn leave(&mut self, address: u64, mask: u8, value: u64, now: u64) {
-        let value = spread(address, value);
-        for byte in bytes_of(mask) {
-            self.value[byte] = value[byte];
-            self.verified[byte] = now;
-        }
-        self.known |= mask;
-        self.by_host &= !mask;
-    }
-
-    /// An access of the host to these bytes that is not observed by a clock with the tick `known`.
-    pub(super) fn unknown(&self, mask: u8, wrote: bool, known: u64) -> Option<Party> {
-        let is_later = |at: u64| at >= known;
-        if bytes_of(mask & self.by_host).any(|byte| is_later(self.written_after[byte])) {
-            return Some(Party::Host);
-        }
-        let has_read = wrote && bytes_of(mask).any(|byte| is_later(self.read_at[byte]));
-        has_read.then_some(Party::HostReads)
-    }
 }
 
 /// A page of mapped memory.
@@ -161,18 +88,16 @@ impl Mapped {
 
     /// The view of a cell that the device has not used yet.
     pub(super) fn first_view(&self, address: u64) -> View {
-        let mut view = View::new();
         if !is_mapped(address) {
-            return view;
+            return View::new();
         }
         let then = lock(&self.then);
         let page = then.pages.get(&(address / PAGE as u64));
         let at = address as usize % PAGE;
         let there = page.map_or(&[0; 8][..], |page| &page[at..at + 8]);
-        view.value.copy_from_slice(there);
-        view.known = 0xff;
-        view.verified = [then.at; 8];
-        view
+        let mut value = [0; 8];
+        value.copy_from_slice(there);
+        View::of(value, then.at)
     }
 }
 

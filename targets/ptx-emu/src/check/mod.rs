@@ -17,6 +17,7 @@ mod block_clocks;
 mod cell;
 mod clock;
 mod host;
+mod host_view;
 mod party;
 mod report;
 

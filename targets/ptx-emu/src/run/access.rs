@@ -4,7 +4,8 @@ use super::atomic::combine;
 use super::fault::{Faults, LaneFault};
 use super::frame::Frame;
 use super::launch::Launch;
-use super::space::{Access, MemoryRef, Spaces, is_local};
+use super::memory_ref::MemoryRef;
+use super::space::{Access, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::{BlockClocks, Kind, Operation, Outcome};
 use crate::code::Function;
@@ -24,9 +25,9 @@ pub(super) struct Ids<'a> {
 }
 
 /// The effects of threads' accesses that a block needs.
-pub(super) struct Notes<'a> {
+pub(super) struct Effects<'a> {
     pub(super) progress: &'a mut bool,
-    pub(super) asks_host: &'a mut bool,
+    pub(super) polls_mapped_memory: &'a mut bool,
     pub(super) clocks: Option<&'a mut BlockClocks>,
     pub(super) polls: &'a mut bool,
     /// Whether memory has changed.
@@ -34,7 +35,7 @@ pub(super) struct Notes<'a> {
     /// Lanes whose atomic operation had an effect.
     pub(super) acted: &'a mut Mask,
     /// The address and the value of a poll.
-    pub(super) asked: &'a mut Option<(u64, u64)>,
+    pub(super) polled: &'a mut Option<(u64, u64)>,
 }
 
 impl Ids<'_> {
@@ -108,11 +109,11 @@ pub(super) fn load(
     active: Mask,
     spaces: &Spaces<'_>,
     ids: &Ids<'_>,
-    notes: &mut Notes<'_>,
+    effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
     // No thread waits for its own local memory.
-    *notes.polls |= op.semantics != Semantics::Weak
+    *effects.polls |= op.semantics != Semantics::Weak
         && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
     let count = op.ds.len() as u32;
     let access = Access {
@@ -129,7 +130,7 @@ pub(super) fn load(
             continue;
         };
         places[lane] = Some(place);
-        *notes.asks_host |= memory::is_mapped(at[lane]);
+        *effects.polls_mapped_memory |= memory::is_mapped(at[lane]);
     }
     for (part, &d) in op.ds.iter().enumerate() {
         let mut t: Lanes = [0; LANES];
@@ -140,7 +141,7 @@ pub(super) fn load(
             let Some(place) = places[lane] else { continue };
             let by = part as u32 * op.bytes;
             let load = || offset(place, by).load(op.bytes, op.semantics);
-            let mut value = match (&mut notes.clocks, place) {
+            let mut value = match (&mut effects.clocks, place) {
                 (Some(clocks), MemoryRef::Common(_)) => {
                     let lanes = same(lane, active, &at, None);
                     if first(lanes) != lane {
@@ -185,8 +186,8 @@ pub(super) fn load(
             }
             t[lane] = value;
         }
-        if *notes.polls && part == 0 {
-            *notes.asked = Some((at[first(active)], t[first(active)]));
+        if *effects.polls && part == 0 {
+            *effects.polled = Some((at[first(active)], t[first(active)]));
         }
         frame.set(d, active, &t);
     }
@@ -200,7 +201,7 @@ pub(super) fn store(
     active: Mask,
     spaces: &Spaces<'_>,
     ids: &Ids<'_>,
-    notes: &mut Notes<'_>,
+    effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
     let access = Access {
@@ -213,7 +214,7 @@ pub(super) fn store(
     // publishes in all lanes of a warp, such as GCC's, relies on it. The checker handles this
     // itself, and checks each lane's store.
     let last = (LANES - 1) - active.leading_zeros() as usize;
-    let is_one = notes.clocks.is_none() && lanes_of(active).all(|lane| at[lane] == at[last]);
+    let is_one = effects.clocks.is_none() && lanes_of(active).all(|lane| at[lane] == at[last]);
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);
         let Some(place) = faults.unless(lane, found) else {
@@ -227,7 +228,7 @@ pub(super) fn store(
             let values = frame.src(function, source);
             let place = offset(place, by);
             let left = values[lane] & (u64::MAX >> (64 - op.bytes * 8));
-            let changed = match (&mut notes.clocks, place) {
+            let changed = match (&mut effects.clocks, place) {
                 (Some(clocks), MemoryRef::Common(_)) => {
                     let lanes = same(lane, active, &at, Some(values));
                     if first(lanes) != lane {
@@ -257,8 +258,8 @@ pub(super) fn store(
                 }
                 _ => place.store(op.bytes, left, op.semantics),
             };
-            *notes.changed |= changed;
-            *notes.progress |= changed && op.at.space != StateSpace::Frame;
+            *effects.changed |= changed;
+            *effects.progress |= changed && op.at.space != StateSpace::Frame;
         }
     }
     faults.result()
@@ -271,7 +272,7 @@ pub(super) fn atom(
     active: Mask,
     spaces: &Spaces<'_>,
     ids: &Ids<'_>,
-    notes: &mut Notes<'_>,
+    effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
     let access = Access {
@@ -308,7 +309,7 @@ pub(super) fn atom(
             changed = outcome.seen != outcome.left;
             outcome
         };
-        let old = match (&mut notes.clocks, place) {
+        let old = match (&mut effects.clocks, place) {
             (Some(clocks), MemoryRef::Common(_)) => {
                 let checked = Checked {
                     lanes: 1 << lane,
@@ -325,13 +326,13 @@ pub(super) fn atom(
             }
             _ => perform().seen,
         };
-        *notes.changed |= changed;
-        *notes.acted |= Mask::from(changed) << lane;
-        *notes.progress |= changed;
-        *notes.polls |= !changed;
+        *effects.changed |= changed;
+        *effects.acted |= Mask::from(changed) << lane;
+        *effects.progress |= changed;
+        *effects.polls |= !changed;
         t[lane] = old;
         if !changed {
-            *notes.asked = Some((at[lane], old));
+            *effects.polled = Some((at[lane], old));
         }
     }
     if let Some(d) = op.d {

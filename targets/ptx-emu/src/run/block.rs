@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::common::{BARRIERS, BarrierState, Common, WARPS};
+use super::block_state::{BARRIERS, BarrierState, BlockState, WARPS};
 use super::deadlock::DeadlockDetector;
 use super::exec::run;
 use super::fault::Faulted;
+use super::group::State;
 use super::launch::{Launch, place};
+use super::private_memory::Spare;
 use super::rendezvous::join;
-use super::space::Spare;
-use super::warp::{State, Warp};
+use super::warp::Warp;
 use crate::alu::{LANES, Mask};
 use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;
@@ -20,7 +21,7 @@ use crate::error::FaultKind;
 const TURN: u32 = 1024;
 
 pub(super) struct Block {
-    pub(super) common: Common,
+    pub(super) state: BlockState,
     pub(super) warps: Vec<Warp>,
     watch: DeadlockDetector,
 }
@@ -47,7 +48,7 @@ impl Block {
         let index = place(number, launch.grid);
         let threads = launch.threads();
         let function = &launch.module.functions[launch.kernel.index as usize];
-        let mut gone = [Mask::MAX; WARPS];
+        let mut exited = [Mask::MAX; WARPS];
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|warp| {
                 let mut places = [[0; 3]; LANES];
@@ -59,7 +60,7 @@ impl Block {
                         exists |= 1 << lane;
                     }
                 }
-                gone[warp as usize] = !exists;
+                exited[warp as usize] = !exists;
                 let kernel = (launch.kernel.index, function);
                 let mut made = Warp::new(warp, places, exists, kernel, launch.model, spare.local());
                 made.traced = launch.traced_lane(index, &places, exists);
@@ -71,16 +72,16 @@ impl Block {
             BlockClocks::new(&check.checker, &check.origin, place, threads, launch.model)
         });
         Self {
-            common: Common {
+            state: BlockState {
                 launch: Arc::clone(launch),
                 index,
                 processor,
                 shared: spare.shared(launch.shared_bytes()),
                 barriers: [BarrierState::default(); BARRIERS],
-                opened: Vec::new(),
-                gone,
+                completed: Vec::new(),
+                exited,
                 progress: false,
-                asks_host: false,
+                polls_mapped_memory: false,
                 clocks,
                 polls: false,
             },
@@ -91,18 +92,18 @@ impl Block {
 
     /// Lets each warp run for a while.
     pub(super) fn turn(&mut self) -> TurnResult {
-        let common = &mut self.common;
-        common.progress = false;
-        common.asks_host = false;
-        common.polls = false;
+        let state = &mut self.state;
+        state.progress = false;
+        state.polls_mapped_memory = false;
+        state.polls = false;
         let mut ran = false;
         for warp in &mut self.warps {
-            let result = run(warp, common, TURN);
-            warp.end_turn();
+            let result = run(warp, state, TURN);
+            warp.advance_round_robin();
             ran |= match result {
                 Ok(ran) => ran,
                 Err(faulted) => {
-                    end_lanes(warp, common, faulted);
+                    end_lanes(warp, state, faulted);
                     true
                 }
             };
@@ -111,21 +112,21 @@ impl Block {
         if self.is_over() {
             return TurnResult::Done;
         }
-        if released || self.common.progress {
+        if released || self.state.progress {
             self.watch.reset();
-            self.common.launch.activity.note();
+            self.state.launch.activity.note();
             return TurnResult::Busy;
         }
         let wakes = self.warps.iter().filter_map(Warp::wakes).min();
-        if let Some(report) = self.watch.check(&self.common, &self.warps, ran, wakes) {
+        if let Some(report) = self.watch.check(&self.state, &self.warps, ran, wakes) {
             let kind = FaultKind::Deadlock(report);
             for warp in self.warps.iter_mut().filter(|warp| warp.live() != 0) {
                 let faulted = Faulted::of(warp, kind.clone());
-                end_lanes(warp, &mut self.common, faulted);
+                end_lanes(warp, &mut self.state, faulted);
             }
             return TurnResult::Done;
         }
-        if ran && !self.common.polls {
+        if ran && !self.state.polls {
             // The threads compute.
             return TurnResult::Busy;
         }
@@ -141,34 +142,34 @@ impl Block {
     fn release(&mut self) -> bool {
         let live: u32 = self.warps.iter().map(|warp| warp.live().count_ones()).sum();
         for number in 0..BARRIERS {
-            let state = &self.common.barriers[number];
+            let state = &self.state.barriers[number];
             if state.expects.is_none() && !state.is_empty() && state.waiting == live {
-                self.common.open(number);
+                self.state.complete(number);
             }
         }
-        let opened = std::mem::take(&mut self.common.opened);
-        for &(number, state) in &opened {
-            if let Some(clocks) = &mut self.common.clocks {
+        let completed = std::mem::take(&mut self.state.completed);
+        for &(number, state) in &completed {
+            if let Some(clocks) = &mut self.state.clocks {
                 let at = |warp: &Warp| warp.at(number, state.phase);
                 let waiting = self.warps.iter().map(|warp| (warp.number, at(warp)));
                 clocks.depart(number, waiting);
             }
             for warp in &mut self.warps {
-                open(warp, &self.common.launch, number, state);
+                release_lanes(warp, &self.state.launch, number, state);
             }
         }
-        !opened.is_empty()
+        !completed.is_empty()
     }
 
     /// Memory for reuse by other blocks.
     pub(super) fn dismantle(self, spare: &mut Spare) {
         let locals = self.warps.into_iter().map(|warp| warp.local);
-        spare.add(self.common.shared, locals);
+        spare.add(self.state.shared, locals);
     }
 }
 
 /// Releases the lanes of a warp that wait at a barrier.
-fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
+fn release_lanes(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
     for at in 0..warp.groups.len() {
         let group = warp.groups[at];
         let phase = state.phase;
@@ -198,16 +199,16 @@ fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
 }
 
 /// Lanes end with a fault of the launch; the others continue without them.
-fn end_lanes(warp: &mut Warp, common: &mut Common, faulted: Faulted) {
-    let launch = Arc::clone(&common.launch);
+fn end_lanes(warp: &mut Warp, block: &mut BlockState, faulted: Faulted) {
+    let launch = Arc::clone(&block.launch);
     let lane = faulted.lanes.trailing_zeros() as usize % LANES;
     let place = (faulted.function, faulted.pc);
     // The lanes have not ended anywhere else, and others may wait for them.
     let is_race = matches!(faulted.kind, FaultKind::Race(_));
-    launch.fail(common.index, warp.threads[lane], place, faulted.kind);
+    launch.fail(block.index, warp.threads[lane], place, faulted.kind);
     if is_race {
         launch.stop();
     }
-    warp.exit(faulted.lanes, common);
-    join(warp, common);
+    warp.exit(faulted.lanes, block);
+    join(warp, block);
 }

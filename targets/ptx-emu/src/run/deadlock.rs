@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use super::common::Common;
-use super::warp::{State, Warp};
+use super::block_state::BlockState;
+use super::group::State;
+use super::warp::Warp;
 use crate::alu::lanes_of;
 use crate::spec::Model;
 
@@ -36,23 +37,23 @@ impl DeadlockDetector {
     /// Checks after a turn without progress. Returns a report of a deadlock.
     pub(super) fn check(
         &mut self,
-        common: &Common,
+        block: &BlockState,
         warps: &[Warp],
         ran: bool,
         wakes: Option<Instant>,
     ) -> Option<String> {
         if !ran && wakes.is_none() {
-            return Some(report(common, warps));
+            return Some(report(block, warps));
         }
-        if common.asks_host {
-            common.launch.activity.note();
+        if block.polls_mapped_memory {
+            block.launch.activity.note();
         }
         let now = Instant::now();
         let since = *self.since.get_or_insert(now);
-        let patience = common.launch.patience;
-        let is_early = now - since < patience || common.launch.activity.is_recent(patience);
+        let patience = block.launch.patience;
+        let is_early = now - since < patience || block.launch.activity.is_recent(patience);
         // Threads that do not poll are computing, however long.
-        if is_early || !ran || !common.polls {
+        if is_early || !ran || !block.polls {
             return None;
         }
         if self.seen.insert(state(warps)) {
@@ -63,7 +64,7 @@ impl DeadlockDetector {
         if self.seen.len() > 1 << 16 {
             self.reset();
         }
-        (self.known >= LOOPING_TURNS).then(|| report(common, warps))
+        (self.known >= LOOPING_TURNS).then(|| report(block, warps))
     }
 }
 
@@ -87,8 +88,8 @@ fn state(warps: &[Warp]) -> u64 {
 }
 
 /// A report of the waiting lanes.
-fn report(common: &Common, warps: &[Warp]) -> String {
-    let [x, y, z] = common.index;
+fn report(block: &BlockState, warps: &[Warp]) -> String {
+    let [x, y, z] = block.index;
     let mut text = format!("no thread of block ({x}, {y}, {z}) makes progress:");
     for warp in warps {
         let top = warp.groups.len().saturating_sub(1);
@@ -105,12 +106,12 @@ fn report(common: &Common, warps: &[Warp]) -> String {
             }
             let frame = warp.frames.get(group.frame);
             let pc = group.pc.min(
-                common.launch.module.functions[frame.function as usize]
+                block.launch.module.functions[frame.function as usize]
                     .instrs
                     .len() as u32
                     - 1,
             );
-            let place = common.launch.place(frame.function, pc);
+            let place = block.launch.place(frame.function, pc);
             let why = match group.state {
                 State::AtBarrier { number, .. } => format!("wait at barrier {number}"),
                 State::Joining { members } => format!("wait for lanes {members:#010x}"),

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access::{Ids, Notes, atom, load, store};
-use super::common::Common;
+use super::access::{Effects, Ids, atom, load, store};
+use super::block_state::BlockState;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
+use super::group::State;
 use super::launch::Launch;
+use super::private_memory::PrivateMemory;
 use super::rendezvous::{collective, join};
 use super::space::{Spaces, is_in, window};
 use super::system;
-use super::warp::{State, Warp};
+use super::warp::Warp;
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{
@@ -30,8 +32,8 @@ enum Flow {
 }
 
 /// Executes up to `budget` instructions of a warp. Returns whether it executed any.
-pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<bool, Faulted> {
-    let launch = Arc::clone(&common.launch);
+pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Result<bool, Faulted> {
+    let launch = Arc::clone(&block.launch);
     let mut left = budget;
     let mut executed = 0u64;
     let mut result = Ok(());
@@ -42,13 +44,13 @@ pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<b
         let before = left;
         result = run_group(
             warp,
-            common,
+            block,
             &launch,
             (at, is_first),
             &mut left,
             &mut executed,
         );
-        warp.has_worked((before - left).into());
+        warp.record_work((before - left).into());
     }
     launch.count(executed);
     result.map(|()| left < budget)
@@ -56,7 +58,7 @@ pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<b
 
 fn run_group(
     warp: &mut Warp,
-    common: &mut Common,
+    block: &mut BlockState,
     launch: &Launch,
     (mut at, is_first): (usize, bool),
     left: &mut u32,
@@ -92,7 +94,7 @@ fn run_group(
                 warp.end_of_turn(at, &launch.module.functions);
             }
             if pc == FUNCTION_END {
-                warp.ret(at, &launch.module, common);
+                warp.ret(at, &launch.module, block);
             }
             return Ok(());
         }
@@ -106,8 +108,8 @@ fn run_group(
         *executed += u64::from(active.count_ones());
         let ids = Ids {
             launch,
-            index: common.index,
-            processor: common.processor,
+            index: block.index,
+            processor: block.processor,
             warp: warp.number,
             threads: &warp.threads,
             place: (number, pc),
@@ -115,41 +117,48 @@ fn run_group(
         let mut is_stuck = false;
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
-            let spaces = Spaces::of(launch, &common.shared, &warp.local);
-            let (mut polls, mut changed, mut acted, mut asked) = (false, false, 0, None);
-            let mut notes = Notes {
-                progress: &mut common.progress,
-                asks_host: &mut common.asks_host,
-                clocks: common.clocks.as_mut(),
+            let spaces = spaces_of(launch, &block.shared, &warp.local);
+            let (mut polls, mut changed, mut acted, mut polled) = (false, false, 0, None);
+            let mut effects = Effects {
+                progress: &mut block.progress,
+                polls_mapped_memory: &mut block.polls_mapped_memory,
+                clocks: block.clocks.as_mut(),
                 polls: &mut polls,
                 changed: &mut changed,
                 acted: &mut acted,
-                asked: &mut asked,
+                polled: &mut polled,
             };
             is_data = access(
-                &instr.op, function, frame, active, &spaces, &ids, &mut notes,
+                &instr.op,
+                function,
+                frame,
+                active,
+                &spaces,
+                &ids,
+                &mut effects,
             )
             // The other lanes have finished it.
             .inspect_err(|_| warp.groups[at].pc = pc + 1)
             .map_err(fault(pc))?;
-            common.polls |= polls;
+            block.polls |= polls;
             if (changed || polls) && warp.is_diverged() {
                 warp.groups[at].pc = pc;
                 if changed {
                     let is_its_own = matches!(&instr.op, Op::Store(store) if store.at.space == StateSpace::Frame);
                     warp.changed_memory(at, acted, is_its_own);
-                } else if let Some(asked) = asked {
-                    warp.has_asked(at, asked, &launch.module.functions);
+                } else if let Some(polled) = polled {
+                    warp.record_poll(at, polled, &launch.module.functions);
                 }
                 if polls || acted != 0 {
-                    let place = asked.map(|(place, _)| place);
-                    warp.has_accessed(at, place, &launch.module.functions);
-                    is_stuck = warp.has_waiting() && warp.no_group_gets_on();
+                    let place = polled.map(|(place, _)| place);
+                    warp.record_access(at, place, &launch.module.functions);
+                    is_stuck = warp.has_waiting() && warp.no_group_progresses();
                 }
             }
         }
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
-            launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
+            let is_active = (active >> lane) & 1 != 0;
+            trace(launch, warp.frames.get(id), (pc, lane), is_active);
         }
         if is_data {
             pc += 1;
@@ -160,7 +169,7 @@ fn run_group(
             continue;
         }
         warp.groups[at].pc = pc;
-        match control(warp, common, launch, at, active, instr).map_err(fault(pc))? {
+        match control(warp, block, launch, at, active, instr).map_err(fault(pc))? {
             Flow::Next => pc += 1,
             Flow::Jumped(to) => {
                 pc = to;
@@ -169,6 +178,39 @@ fn run_group(
             Flow::Changed => return Ok(()),
         }
     }
+}
+
+/// The memory that the threads of a warp can access.
+fn spaces_of<'a>(
+    launch: &'a Launch,
+    shared: &'a PrivateMemory,
+    local: &'a PrivateMemory,
+) -> Spaces<'a> {
+    Spaces {
+        global: &launch.memory,
+        shared,
+        shared_bytes: launch.shared_bytes(),
+        local,
+        params: &launch.params,
+    }
+}
+
+/// Prints the instruction at `pc` of the traced lane.
+fn trace(launch: &Launch, frame: &Frame, (pc, lane): (Pc, usize), is_active: bool) {
+    let Some(trace) = &launch.trace else {
+        return;
+    };
+    let place = launch.place(frame.function, pc);
+    let instr = &launch.module.functions[frame.function as usize].instrs[pc as usize];
+    let result = match instr.op.result() {
+        Some(d) if is_active => format!("  = {:#x}", frame.regs[d as usize][lane]),
+        _ if is_active => String::new(),
+        _ => "  (not executed)".to_owned(),
+    };
+    (trace.sink)(&format!(
+        "{}:{}: {}{result}",
+        place.part, place.line, place.text
+    ));
 }
 
 /// Executes an arithmetic instruction; false for other instructions.
@@ -386,16 +428,16 @@ fn access(
     active: Mask,
     spaces: &Spaces<'_>,
     ids: &Ids<'_>,
-    notes: &mut Notes<'_>,
+    effects: &mut Effects<'_>,
 ) -> Result<bool, LaneFault> {
     match op {
-        Op::Load(op) => load(op, function, frame, active, spaces, ids, notes)?,
-        Op::Store(op) => store(op, function, frame, active, spaces, ids, notes)?,
-        Op::Atom(op) => atom(op, function, frame, active, spaces, ids, notes)?,
+        Op::Load(op) => load(op, function, frame, active, spaces, ids, effects)?,
+        Op::Store(op) => store(op, function, frame, active, spaces, ids, effects)?,
+        Op::Atom(op) => atom(op, function, frame, active, spaces, ids, effects)?,
         Op::Fence { semantics, scope } => {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-            *notes.polls = true;
-            if let Some(clocks) = &mut notes.clocks {
+            *effects.polls = true;
+            if let Some(clocks) = &mut effects.clocks {
                 clocks.fence(ids.warp, active, *semantics, *scope);
             }
         }
@@ -456,7 +498,7 @@ fn special(what: Special, ids: &Ids<'_>, t: &mut Lanes) {
 /// Executes a control instruction.
 fn control(
     warp: &mut Warp,
-    common: &mut Common,
+    block: &mut BlockState,
     launch: &Launch,
     at: usize,
     active: Mask,
@@ -474,7 +516,7 @@ fn control(
             if !is_part {
                 return Ok(Flow::Jumped(*to));
             }
-            warp.part(at, active, *to, group.pc + 1, meets);
+            warp.diverge(at, active, *to, group.pc + 1, meets);
             return Ok(Flow::Changed);
         }
         Op::BranchIndexed { index, to } => {
@@ -492,7 +534,7 @@ fn control(
                 return Ok(Flow::Jumped(to));
             }
             // Those that jump return to this instruction.
-            warp.part(at, taken, to, group.pc, meets);
+            warp.diverge(at, taken, to, group.pc, meets);
             return Ok(Flow::Changed);
         }
         Op::Sleep { nanoseconds } => {
@@ -506,12 +548,12 @@ fn control(
         }
         Op::Trap => return Err((active, FaultKind::Trap)),
         Op::Exit => {
-            exit(warp, common, at, active);
+            exit(warp, block, at, active);
             return Ok(Flow::Changed);
         }
         // No group waits for lanes that return from the kernel.
         Op::Return if frame.caller.is_none() => {
-            exit(warp, common, at, active);
+            exit(warp, block, at, active);
             return Ok(Flow::Changed);
         }
         _ => {}
@@ -521,13 +563,13 @@ fn control(
             (Op::Return, Model::LockStep) => FUNCTION_END,
             _ => group.pc,
         };
-        warp.part(at, active, to, group.pc + 1, meets);
+        warp.diverge(at, active, to, group.pc + 1, meets);
         return Ok(Flow::Changed);
     }
     match &instr.op {
         Op::Return => {
-            warp.ret(at, &launch.module, common);
-            join(warp, common);
+            warp.ret(at, &launch.module, block);
+            join(warp, block);
             Ok(Flow::Changed)
         }
         Op::Call(call) => {
@@ -535,7 +577,7 @@ fn control(
                 Callee::Function(number) => (at, active, *number),
                 Callee::System(what) => {
                     let base = frame.base;
-                    let spaces = Spaces::of(launch, &common.shared, &warp.local);
+                    let spaces = spaces_of(launch, &block.shared, &warp.local);
                     for lane in lanes_of(active) {
                         system::call(*what, call, lane, base, &spaces, launch)
                             .map_err(|kind| (1 << lane, kind))?;
@@ -553,7 +595,7 @@ fn control(
                     } else {
                         // Those that call another function stay at this instruction. The
                         // others must leave it at once: at one place they are one group.
-                        warp.part(at, taken, group.pc, group.pc, meets);
+                        warp.diverge(at, taken, group.pc, group.pc, meets);
                         (warp.groups.len() - 1, taken, number)
                     }
                 }
@@ -577,7 +619,7 @@ fn control(
                 | BarrierKind::All { p, .. }
                 | BarrierKind::Any { p, .. } => frame.pred(p),
             };
-            let (number, phase) = common
+            let (number, phase) = block
                 .arrive((warp.number, active), number, count, op.kind, holds)
                 .map_err(|kind| (active, kind))?;
             if op.kind == BarrierKind::Arrive {
@@ -586,17 +628,17 @@ fn control(
             warp.groups[at].state = State::AtBarrier { number, phase };
             Ok(Flow::Changed)
         }
-        Op::Collective(op) => collective(warp, common, at, active, op)
+        Op::Collective(op) => collective(warp, block, at, active, op)
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),
     }
 }
 
 /// Lanes of a group end, and the others continue.
-fn exit(warp: &mut Warp, common: &mut Common, at: usize, lanes: Mask) {
+fn exit(warp: &mut Warp, block: &mut BlockState, at: usize, lanes: Mask) {
     warp.groups[at].pc += 1;
-    warp.exit(lanes, common);
-    join(warp, common);
+    warp.exit(lanes, block);
+    join(warp, block);
 }
 
 /// The function at an address, if it has that signature.

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::frame::FrameId;
-use super::warp::Warp;
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::check::{Checker, Clock};
 use crate::code::op::Pc;
@@ -392,24 +390,5 @@ impl Launch {
             return None;
         }
         lanes_of(exists).find(|&lane| threads[lane] == trace.thread)
-    }
-
-    /// Prints an instruction of the traced lane.
-    pub(super) fn trace(&self, warp: &Warp, frame: FrameId, (function, pc): (u32, Pc), on: bool) {
-        let (Some(trace), Some(lane)) = (&self.trace, warp.traced) else {
-            return;
-        };
-        let frame = warp.frames.get(frame);
-        let place = self.place(function, pc);
-        let instr = &self.module.functions[function as usize].instrs[pc as usize];
-        let result = match instr.op.result() {
-            Some(d) if on => format!("  = {:#x}", frame.regs[d as usize][lane]),
-            _ if on => String::new(),
-            _ => "  (not executed)".to_owned(),
-        };
-        (trace.sink)(&format!(
-            "{}:{}: {}{result}",
-            place.part, place.line, place.text
-        ));
     }
 }

@@ -1,19 +1,54 @@
 //! Running kernels.
+//!
+//! A file imports from files below its own row alone:
+//!
+//! | file | job |
+//! |---|---|
+//! | `processor` | multiprocessors: OS threads that run blocks |
+//! | `block` | a block's turn: its warps, barriers and faults |
+//! | `exec` | executing instructions |
+//! | `access` | loads, stores and atomic operations of lanes |
+//! | `rendezvous` | collective instructions: waiting for their members |
+//! | `deadlock` | detecting a block whose threads wait for each other |
+//! | `calls` | calls, returns and exits of lanes |
+//! | `schedule` | which group of a warp runs next; divergence and merging |
+//! | `converge` | waits at reconvergence points |
+//! | `progress` | abandoning those waits |
+//! | `fault` | faults of lanes |
+//! | `warp` | the state of a warp |
+//! | `block_state` | the state that the warps of a block share, and its barriers |
+//! | `system` | functions of the system: `malloc`, `printf` and others |
+//! | `space` | state spaces, and the windows of generic addresses |
+//! | `private_memory` | local and shared memory |
+//! | `memory_ref` | accesses of host memory |
+//! | `group` | groups of lanes, and reconvergence points |
+//! | `spinning` | signs that a group is spinning |
+//! | `frame` | active calls and their registers |
+//! | `launch` | a running kernel: its parameters, blocks, result |
+//! | `collective` | the results of collective instructions |
+//! | `atomic` | the results of atomic operations |
 
 mod access;
 mod atomic;
 mod block;
+mod block_state;
+mod calls;
 mod collective;
-mod common;
 mod converge;
 mod deadlock;
 mod exec;
 mod fault;
 mod frame;
+mod group;
 mod launch;
+mod memory_ref;
+mod private_memory;
 mod processor;
+mod progress;
 mod rendezvous;
+mod schedule;
 mod space;
+mod spinning;
 mod system;
 mod warp;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, TurnResult};
 use super::launch::Launch;
-use super::space::Spare;
+use super::private_memory::Spare;
 use crate::error::FaultKind;
 
 /// Resident threads and blocks of a multiprocessor, as on hardware. Source:
@@ -18,7 +18,7 @@ const RESIDENT_THREADS: u32 = 2048;
 const RESIDENT_BLOCKS: usize = 32;
 
 /// Shorter sleeps cost more than they save.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
+const MIN_SLEEP: Duration = Duration::from_micros(50);
 
 /// Rounds without progress before a multiprocessor sleeps.
 const IDLE_ROUNDS: u32 = 200;
@@ -145,7 +145,7 @@ fn work(shared: &Shared, number: u32) {
         let mut at = 0;
         while at < blocks.len() {
             let block = &mut blocks[at];
-            let over = block.common.launch.is_stopped()
+            let over = block.state.launch.is_stopped()
                 || match guarded_turn(block) {
                     TurnResult::Done => true,
                     TurnResult::Busy => {
@@ -161,7 +161,7 @@ fn work(shared: &Shared, number: u32) {
             if over {
                 busy = true;
                 let block = blocks.swap_remove(at);
-                let launch = Arc::clone(&block.common.launch);
+                let launch = Arc::clone(&block.state.launch);
                 let block_is_over = block.is_over();
                 block.dismantle(&mut spare);
                 launch.end_block(!block_is_over);
@@ -185,9 +185,9 @@ fn guarded_turn(block: &mut Block) -> TurnResult {
             .or(payload.downcast_ref::<&str>().copied())
             .unwrap_or("without a word");
         let what = FaultKind::Interpreter(words.to_owned());
-        let common = &block.common;
-        let start = (common.launch.kernel.index, 0);
-        common.launch.fail(common.index, [0; 3], start, what);
+        let state = &block.state;
+        let start = (state.launch.kernel.index, 0);
+        state.launch.fail(state.index, [0; 3], start, what);
         TurnResult::Done
     })
 }
@@ -206,8 +206,8 @@ fn rest(idle: u32, wakes: Option<Instant>) {
     }
     let sleep = wakes.map(|until| until.saturating_duration_since(Instant::now()));
     match sleep {
-        Some(time) if time >= SHORTEST_SLEEP => std::thread::sleep(time),
-        _ if idle > IDLE_ROUNDS => std::thread::sleep(SHORTEST_SLEEP),
+        Some(time) if time >= MIN_SLEEP => std::thread::sleep(time),
+        _ if idle > IDLE_ROUNDS => std::thread::sleep(MIN_SLEEP),
         _ => std::thread::yield_now(),
     }
 }
@@ -217,11 +217,11 @@ fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, spare: &mu
     loop {
         let threads: u32 = blocks
             .iter()
-            .map(|block| block.common.launch.threads())
+            .map(|block| block.state.launch.threads())
             .sum();
         let mut state = shared.state();
         let is_for_others = |launch: &Arc<Launch>| {
-            let is_its = |block: &&Block| Arc::ptr_eq(&block.common.launch, launch);
+            let is_its = |block: &&Block| Arc::ptr_eq(&block.state.launch, launch);
             let has = blocks.iter().filter(is_its).count() as u64;
             has >= launch.share() && launch.age() < WAKING && launch.begins_blocks()
         };

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::block_state::BlockState;
 use super::collective::{Operands, perform};
-use super::common::Common;
 use super::fault::LaneFault;
 use super::frame::Frame;
+use super::group::{Group, State};
 use super::launch::Launch;
-use super::warp::{Group, State, Warp};
+use super::warp::Warp;
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{Collective, CollectiveKind, Op};
@@ -18,12 +19,12 @@ use crate::spec::Model;
 /// lanes wait for others.
 pub(super) fn collective(
     warp: &mut Warp,
-    common: &mut Common,
+    block: &mut BlockState,
     at: usize,
     active: Mask,
     op: &Collective,
 ) -> Result<bool, LaneFault> {
-    let launch = Arc::clone(&common.launch);
+    let launch = Arc::clone(&block.launch);
     let group = warp.groups[at];
     let frame = warp.frames.get(group.frame);
     let function = &launch.module.functions[frame.function as usize];
@@ -42,7 +43,7 @@ pub(super) fn collective(
             if !same && warp.model() == Model::Independent {
                 // Lanes of this group wait for different members.
                 split(warp, at, &named);
-                join(warp, common);
+                join(warp, block);
                 return Ok(false);
             }
             members
@@ -54,7 +55,7 @@ pub(super) fn collective(
         let results = perform(&op.kind, active, &operands);
         let frame = warp.frames.get_mut(group.frame);
         scatter(frame, &op.kind, active, &results);
-        order(warp.number, common, &op.kind, active);
+        order(warp.number, block, &op.kind, active);
         return Ok(true);
     }
     if warp.model() == Model::LockStep {
@@ -62,13 +63,13 @@ pub(super) fn collective(
         return Err((active, FaultKind::NotTogether { members, active }));
     }
     warp.groups[at].state = State::Joining { members };
-    join(warp, common);
+    join(warp, block);
     Ok(false)
 }
 
 /// `bar.warp.sync` orders memory, unlike the other collectives.
-fn order(warp: u32, common: &mut Common, kind: &CollectiveKind, lanes: Mask) {
-    if let (CollectiveKind::Sync, Some(clocks)) = (kind, &mut common.clocks) {
+fn order(warp: u32, block: &mut BlockState, kind: &CollectiveKind, lanes: Mask) {
+    if let (CollectiveKind::Sync, Some(clocks)) = (kind, &mut block.clocks) {
         clocks.sync_lanes(warp, lanes);
     }
 }
@@ -90,8 +91,8 @@ fn split(warp: &mut Warp, at: usize, named: &[Mask; LANES]) {
 }
 
 /// Completes collectives whose members have all arrived.
-pub(super) fn join(warp: &mut Warp, common: &mut Common) {
-    let launch = Arc::clone(&common.launch);
+pub(super) fn join(warp: &mut Warp, block: &mut BlockState) {
+    let launch = Arc::clone(&block.launch);
     let waiting = |group: &Group| match group.state {
         State::Joining { members } => Some(members),
         _ => None,
@@ -123,7 +124,7 @@ pub(super) fn join(warp: &mut Warp, common: &mut Common) {
             gather(frame, function, kind, group.lanes, &mut operands);
         }
         let results = perform(&kinds[0], lanes, &operands);
-        order(warp.number, common, &kinds[0], lanes);
+        order(warp.number, block, &kinds[0], lanes);
         for (&at, kind) in here.iter().zip(&kinds) {
             let group = warp.groups[at];
             scatter(

@@ -2,15 +2,16 @@
 //! Writer's Guide to Interoperability", chapter "System Calls".
 
 use super::launch::Launch;
-use super::space::{Access, LOCAL_BYTES, Spaces};
+use super::private_memory::LOCAL_BYTES;
+use super::space::{Access, Spaces};
 use crate::code::op::{Call, Semantics, Slot, StateSpace, System};
 use crate::error::FaultKind;
 
 /// The longest string that is read from a device.
-const LONGEST: usize = 64 << 10;
+const MAX_STRING: usize = 64 << 10;
 
 /// The widest item of a format, Rust's own limit.
-const WIDEST: usize = u16::MAX as usize;
+const MAX_WIDTH: usize = u16::MAX as usize;
 
 /// A lane calls `what`; its frame begins at `base`.
 pub(super) fn call(
@@ -111,7 +112,7 @@ impl Thread<'_, '_> {
     /// Bytes up to a NUL.
     fn text(&mut self, address: u64) -> Result<Vec<u8>, FaultKind> {
         let mut text = Vec::new();
-        while text.len() < LONGEST {
+        while text.len() < MAX_STRING {
             let byte = self.load(StateSpace::Generic, address + text.len() as u64, 1)? as u8;
             if byte == 0 {
                 break;
@@ -227,7 +228,7 @@ impl Item {
     }
 
     fn number(&mut self, number: usize) {
-        let number = number.min(WIDEST);
+        let number = number.min(MAX_WIDTH);
         match &mut self.precision {
             Some(precision) => *precision = number,
             None => self.width = Some(number),

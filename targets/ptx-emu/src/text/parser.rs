@@ -40,9 +40,9 @@ struct Parser<'a> {
 }
 
 /// Brackets within each other, of initial values and operands: reading them recurses.
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 /// Most bytes of a parameter, many more than on any device.
-const LARGEST_PARAMETER: u64 = 1 << 20;
+const MAX_PARAMETER: u64 = 1 << 20;
 
 /// The words of a declaration up to its name.
 struct Declared<'a> {
@@ -127,8 +127,8 @@ impl<'a> Parser<'a> {
 
     fn enter(&mut self) -> Result2<()> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(TextError::Nesting(DEEPEST));
+        if self.depth > MAX_DEPTH {
+            return Err(TextError::Nesting(MAX_DEPTH));
         }
         Ok(())
     }
@@ -588,7 +588,7 @@ impl<'a> Parser<'a> {
                 return Err(TextError::name(format!(".{other}"), "is not known here"));
             }
             let parameter = self.variable(&declared, line)?;
-            if parameter.bytes() > LARGEST_PARAMETER {
+            if parameter.bytes() > MAX_PARAMETER {
                 return Err(TextError::name(parameter.name, "is too large"));
             }
             parameters.push(parameter);

@@ -221,14 +221,14 @@ fn blocks_of_no_lanes(target: &Target) {
 }
 
 fn more_memory_of_a_team_than_there_is(target: &Target) {
-    const MOST: u32 = 64 << 10;
+    const MAX_BYTES: u32 = 64 << 10;
     let session = Session::new(target, &acting(|what| what));
     let count = session.zeroed::<u32>(1);
     let grid = Grid {
         teams: 1,
         threads: 1,
     };
-    for (bytes, fits) in [(MOST, true), (MOST + 1, false), (u32::MAX, false)] {
+    for (bytes, fits) in [(MAX_BYTES, true), (MAX_BYTES + 1, false), (u32::MAX, false)] {
         let kernel = with_block(&session, "add_one", 1, bytes);
         // SAFETY: the parameter is that of `add_one`, with a count for the thread, allocated until
         // the launch has been waited for.
@@ -239,7 +239,7 @@ fn more_memory_of_a_team_than_there_is(target: &Target) {
             }
             Err(RuntimeError::Device(error @ DeviceError::BadGrid { .. })) => {
                 assert!(!fits, "{error}");
-                assert_names(&error, &[&bytes.to_string(), &MOST.to_string()]);
+                assert_names(&error, &[&bytes.to_string(), &MAX_BYTES.to_string()]);
             }
             Err(other) => panic!("{other}"),
         }

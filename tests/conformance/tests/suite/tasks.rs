@@ -492,7 +492,7 @@ fn a_hundred_thousand_in_queues(target: &Target) {
 /// For any number that a program requests, and has work for.
 fn queues_are_few(target: &Target) {
     const TASKS: u64 = 2000;
-    const MOST: usize = 128;
+    const MAX_QUEUES: usize = 128;
     let (kernels, gate) = gated(target);
     let (x, y) = (kernels.block(1), kernels.block(2));
     let others: Vec<_> = (0..TASKS).map(|n| kernels.block(n)).collect();
@@ -506,9 +506,12 @@ fn queues_are_few(target: &Target) {
             }
             let (stats, during) = (tasks.stats(), threads());
             gate.open();
-            assert_eq!((stats.queued, stats.queues), (TASKS + 1, MOST));
+            assert_eq!((stats.queued, stats.queues), (TASKS + 1, MAX_QUEUES));
             // Besides those for the queues, there are device threads and those that serve calls.
-            assert!(during < before + MOST + 16, "{during}, {before} before");
+            assert!(
+                during < before + MAX_QUEUES + 16,
+                "{during}, {before} before"
+            );
             Ok(())
         })
         .unwrap();

@@ -114,7 +114,7 @@ unsafe extern "C" fn context() -> *const ThreadContext {
 const YIELDS: u32 = 256;
 
 /// The longest sleep of a waiting device thread if there are few.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+const MAX_SLEEP: Duration = Duration::from_millis(1);
 
 /// The sleep per device thread if there are many: the wake-ups of hundreds of threads that wait for
 /// one slot must not keep the processors busy and delay the thread that owns the slot.
@@ -135,7 +135,7 @@ unsafe extern "C" fn pause(attempt: u32) {
         let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
         let doublings = ((attempt - YIELDS) / SLEEPS_OF_A_LENGTH).min(20);
         let sleep = Duration::from_micros(1 << doublings);
-        std::thread::sleep(sleep.min(longest.max(LONGEST_SLEEP)));
+        std::thread::sleep(sleep.min(longest.max(MAX_SLEEP)));
     }
 }
 

@@ -102,9 +102,9 @@ struct Fixup<'a> {
 }
 
 /// Most bytes of all parameters of a function, many more than on any device.
-const LARGEST_PARAMETERS: u64 = 1 << 20;
+const MAX_PARAMETERS: u64 = 1 << 20;
 /// Bytes of a frame.
-const LARGEST_FRAME: u64 = 1 << 24;
+const MAX_FRAME: u64 = 1 << 24;
 /// Registers that a function may declare, and as many predicates: each has room in every
 /// call.
 const MAX_REGISTERS: u32 = 1 << 16;
@@ -140,7 +140,7 @@ fn layout(params: &[Variable<'_>]) -> Result<(Vec<Slot>, u32)> {
     let mut end = 0;
     let mut slots = Vec::new();
     for param in params {
-        let slot = behind(end, param, param.align, LARGEST_PARAMETERS)?;
+        let slot = behind(end, param, param.align, MAX_PARAMETERS)?;
         end = slot.offset + slot.bytes;
         slots.push(slot);
     }
@@ -314,7 +314,7 @@ impl<'a> Decoder<'a> {
     fn slot_of(&mut self, bytes: u32) -> Result<Slot> {
         let align = bytes.clamp(1, 16).next_power_of_two();
         let offset = self.frame.next_multiple_of(align);
-        if u64::from(offset) + u64::from(bytes) > LARGEST_FRAME {
+        if u64::from(offset) + u64::from(bytes) > MAX_FRAME {
             return Err(TextError::Rule("the frame is too large"));
         }
         self.take_frame(offset + bytes);
@@ -322,7 +322,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn slot(&mut self, variable: &Variable<'_>) -> Result<Slot> {
-        let slot = behind(self.frame, variable, variable.align.min(16), LARGEST_FRAME)?;
+        let slot = behind(self.frame, variable, variable.align.min(16), MAX_FRAME)?;
         self.take_frame(slot.offset + slot.bytes);
         Ok(slot)
     }

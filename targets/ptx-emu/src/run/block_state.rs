@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::launch::Launch;
-use super::space::Private;
+use super::private_memory::PrivateMemory;
 use crate::alu::{LANES, Mask};
 use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;
@@ -14,21 +14,21 @@ use crate::spec::MAX_THREADS;
 pub(super) const BARRIERS: usize = 16;
 
 /// State that the warps of a block share.
-pub(super) struct Common {
+pub(super) struct BlockState {
     pub(super) launch: Arc<Launch>,
     pub(super) index: [u32; 3],
     /// The multiprocessor, by its number.
     pub(super) processor: u32,
-    pub(super) shared: Private,
+    pub(super) shared: PrivateMemory,
     pub(super) barriers: [BarrierState; BARRIERS],
-    /// Complete phases of barriers whose threads still wait.
-    pub(super) opened: Vec<(usize, BarrierState)>,
+    /// Completed phases of barriers whose threads still wait.
+    pub(super) completed: Vec<(usize, BarrierState)>,
     /// Lanes that do not exist or have ended, by warp.
-    pub(super) gone: [Mask; WARPS],
+    pub(super) exited: [Mask; WARPS],
     /// Whether there was an event for which another thread may wait.
     pub(super) progress: bool,
     /// Whether there was a load from mapped memory.
-    pub(super) asks_host: bool,
+    pub(super) polls_mapped_memory: bool,
     /// The checker's clocks of the threads.
     pub(super) clocks: Option<BlockClocks>,
     /// Whether there was an access or a fence of a kind that is used for waiting.
@@ -43,7 +43,7 @@ pub(super) struct BarrierState {
     /// Expected threads; `None` for all.
     pub(super) expects: Option<u32>,
     /// Arrived threads, by warp.
-    came: [Mask; WARPS],
+    arrived: [Mask; WARPS],
     /// Waiting threads, and those of them with the predicate.
     pub(super) waiting: u32,
     pub(super) holds: u32,
@@ -54,18 +54,21 @@ pub(super) const WARPS: usize = MAX_THREADS as usize / LANES;
 
 impl BarrierState {
     pub(super) fn is_empty(&self) -> bool {
-        self.came.iter().all(|&came| came == 0)
+        self.arrived.iter().all(|&lanes| lanes == 0)
     }
 
     /// The number of arrived threads. A barrier counts warps: threads of the warp that do not exist
     /// or have ended arrive with the first.
-    fn count(&self, gone: &[Mask; WARPS]) -> u32 {
-        let warps = self.came.iter().zip(gone).filter(|(came, _)| **came != 0);
-        warps.map(|(came, gone)| (came | gone).count_ones()).sum()
+    fn count(&self, exited: &[Mask; WARPS]) -> u32 {
+        let warps = self.arrived.iter().zip(exited);
+        let arrived = warps.filter(|&(&arrived, _)| arrived != 0);
+        arrived
+            .map(|(some, exited)| (some | exited).count_ones())
+            .sum()
     }
 }
 
-impl Common {
+impl BlockState {
     /// `lanes` of a warp arrive at a barrier; `holds` of them have the predicate. Returns the number and
     /// the phase of the barrier, for which they wait.
     pub(super) fn arrive(
@@ -106,38 +109,39 @@ impl Common {
             clocks.arrive(number, warp, lanes);
         }
         state.expects = expects;
-        state.came[warp as usize] |= lanes;
+        state.arrived[warp as usize] |= lanes;
         if kind != BarrierKind::Arrive {
             state.waiting += lanes.count_ones();
         }
         state.holds += (holds & lanes).count_ones();
         let phase = state.phase;
-        self.open_if_complete(number);
+        self.complete_if_all_arrived(number);
         Ok((number, phase))
     }
 
     /// Lanes of a warp have ended: barriers do not wait for them any more.
     pub(super) fn leave(&mut self, warp: u32, lanes: Mask) {
-        self.gone[warp as usize] |= lanes;
+        self.exited[warp as usize] |= lanes;
         for number in 0..BARRIERS {
-            self.open_if_complete(number);
+            self.complete_if_all_arrived(number);
         }
     }
 
-    fn open_if_complete(&mut self, number: usize) {
+    /// Completes a phase that waits for a number of threads if they have arrived.
+    fn complete_if_all_arrived(&mut self, number: usize) {
         let state = &self.barriers[number];
         if state
             .expects
-            .is_some_and(|count| state.count(&self.gone) >= count)
+            .is_some_and(|count| state.count(&self.exited) >= count)
         {
-            self.open(number);
+            self.complete(number);
         }
     }
 
     /// Completes a phase of a barrier; later arrivals belong to the next.
-    pub(super) fn open(&mut self, number: usize) {
+    pub(super) fn complete(&mut self, number: usize) {
         let state = self.barriers[number];
-        self.opened.push((number, state));
+        self.completed.push((number, state));
         self.barriers[number] = BarrierState {
             phase: state.phase + 1,
             ..BarrierState::default()
