@@ -62,7 +62,7 @@ impl NativeRequest {
 
 /// Finds published requests.
 ///
-/// A caller that calls again uses the same slot, so the first [`RECENT_POLLS`] polls after a request
+/// A caller that calls again uses the same slot, so the first `RECENT_POLLS` polls after a request
 /// read only its slot. Later polls alternate between that slot and a scan of ready hints: those of
 /// warm groups, which had requests lately, then those of one cold group. Every scan continues after
 /// the last request found, so that busy slots do not starve others.
