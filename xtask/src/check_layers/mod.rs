@@ -96,6 +96,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "region", "entry",
         ],
     ),
+    ("bus-cost", &["traffic", "counts", "bus"]),
     (
         "ptx-emu",
         &[
