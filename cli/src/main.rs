@@ -1,6 +1,7 @@
 //! The revoff command: devices, images, runs and benchmarks of reverse offload.
 
 mod bench;
+mod costs;
 mod devices;
 mod error;
 mod inspect;

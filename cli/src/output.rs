@@ -36,6 +36,15 @@ pub(crate) fn say(message: &str) {
     eprintln!("revoff: {message}");
 }
 
+/// Prints lines that are not an answer.
+#[expect(
+    clippy::print_stderr,
+    reason = "only answers go to the standard output"
+)]
+pub(crate) fn note(lines: &str) {
+    eprint!("{lines}");
+}
+
 /// Ends the command after an error.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     // The reader of the answer has closed the pipe: not a failure.

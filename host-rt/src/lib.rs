@@ -97,6 +97,7 @@ pub mod model {
 }
 
 pub use base::{Chain, env, ranges};
+pub use bus_cost;
 pub use device::{Grid, Params};
 pub use image::Image;
 pub use runtime::{

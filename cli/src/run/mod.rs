@@ -5,10 +5,11 @@ mod functions;
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use host_rt::bus_cost::CountCosts;
 use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::{Count, Names};
@@ -17,7 +18,7 @@ use serde::Serialize;
 
 use self::arg::{Arg, Param};
 use crate::error::MissingFunction;
-use crate::output;
+use crate::{costs, output};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -84,6 +85,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TEAM.THREAD", value_parser = traced)]
     trace: Option<(u32, u32)>,
 
+    /// Count what the kernel does on the bus between device and host, and the same for each call of
+    /// a function; printed to the standard error; for the device `emu`
+    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = costs::ENTRY)]
+    costs: Option<String>,
+
     /// A shared library with host functions; may be repeated
     #[arg(long, value_name = "LIBRARY")]
     functions: Vec<PathBuf>,
@@ -112,6 +118,8 @@ struct Answer<'a> {
     serving_threads: usize,
     missing_functions: &'a [String],
     outputs: Vec<Output>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<costs::Report<'a>>,
     error: Option<String>,
 }
 
@@ -135,6 +143,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             sink: Arc::new(|line| {
                 // The reader may have closed the pipe.
                 let _ = writeln!(std::io::stderr(), "{line}");
+            }),
+        });
+    }
+    let counted = Arc::new(Mutex::new(None));
+    if let Some(entry) = &options.costs {
+        let sink = Arc::clone(&counted);
+        builder = builder.costs(CountCosts {
+            entry: entry.clone(),
+            sink: Arc::new(move |_, costs| {
+                *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
             }),
         });
     }
@@ -174,6 +192,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .map_err(|error| explain(error, &found.missing));
     flush_c();
 
+    let counted = counted
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     let mut answer = Answer {
         image: image.name(),
         kernel: &name,
@@ -186,6 +208,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         serving_threads: runtime.threads(),
         missing_functions: &found.missing,
         outputs: Vec::new(),
+        costs: counted.as_ref().map(costs::Report::new),
         error: ended.as_ref().err().map(ToString::to_string),
     };
     // The buffers of a failed kernel are not results.
@@ -276,6 +299,9 @@ fn report(json: bool, answer: &Answer<'_>) -> anyhow::Result<()> {
             Count(answer.threads.into(), "thread"),
             Count(answer.requests, "call"),
         ));
+    }
+    if let Some(costs) = &answer.costs {
+        output::note(&costs.render()?);
     }
     Ok(())
 }

@@ -41,8 +41,8 @@ pub struct Kind {
     pub name: &'static str,
     /// One line for `revoff devices`.
     pub about: &'static str,
-    /// Whether it can trace device threads.
-    traces: bool,
+    /// Whether its threads can be observed: traced, and their accesses counted.
+    observes: bool,
     found: Found,
 }
 
@@ -66,25 +66,25 @@ pub const KINDS: [Kind; 4] = [
     Kind {
         name: "host",
         about: "threads of this process, always there",
-        traces: false,
+        observes: false,
         found: Found::One(host::open),
     },
     Kind {
         name: "emu",
         about: "NVIDIA GPUs emulated, always there: `emu:sm_60` is an `sm_60`",
-        traces: true,
+        observes: true,
         found: Found::OfArch(emu::open),
     },
     Kind {
         name: "cuda",
         about: "NVIDIA GPUs, by NVIDIA's driver",
-        traces: false,
+        observes: false,
         found: Found::Numbered(cuda::count, cuda::open),
     },
     Kind {
         name: "hsa",
         about: "AMD GPUs, by ROCr",
-        traces: false,
+        observes: false,
         found: Found::Numbered(hsa::count, hsa::open),
     },
 ];
@@ -128,7 +128,14 @@ fn number(text: &str) -> Option<u32> {
 /// # Errors
 /// There is no device of that name, or it cannot be opened.
 pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, DeviceError> {
-    open_as(name, &OpenOptions { env, trace: None })
+    open_as(
+        name,
+        &OpenOptions {
+            env,
+            trace: None,
+            costs: None,
+        },
+    )
 }
 
 /// Like [`open`], with all options.
@@ -150,10 +157,15 @@ pub(crate) fn open_as(
     };
     let known = KINDS.iter().find(|known| known.name == kind);
     let known = known.ok_or_else(no_device)?;
-    if options.trace.is_some() && !known.traces {
+    let observed = match options {
+        OpenOptions { trace: Some(_), .. } => Some("traced"),
+        OpenOptions { costs: Some(_), .. } => Some("counted"),
+        _ => None,
+    };
+    if let Some(observed) = observed.filter(|_| !known.observes) {
         return Err(DeviceError::NotSuitable {
             device: name.to_owned(),
-            reason: "its threads cannot be traced; those of `emu` can".to_owned(),
+            reason: format!("its threads cannot be {observed}; those of `emu` can"),
         });
     }
     match (&known.found, rest) {

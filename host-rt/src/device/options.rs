@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bus_cost::CountCosts;
+
 use crate::base::env::Env;
 
 /// Options of a device beyond its name.
@@ -10,6 +12,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) env: &'a Env,
     /// The device thread to trace.
     pub(crate) trace: Option<&'a Trace>,
+    /// Whether to count what kernels do on the bus.
+    pub(crate) costs: Option<&'a CountCosts>,
 }
 
 /// A device thread whose instructions are traced.

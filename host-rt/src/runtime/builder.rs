@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bus_cost::CountCosts;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 
@@ -45,6 +46,7 @@ pub struct Builder {
     pub(super) waiting: Waiting,
     pub(super) initial_seq: u32,
     pub(super) trace: Option<Trace>,
+    pub(super) costs: Option<CountCosts>,
 }
 
 impl Builder {
@@ -95,6 +97,12 @@ impl Builder {
         self
     }
 
+    /// Counts what kernels do on the bus between device and host, which only `emu` can do.
+    pub fn costs(mut self, costs: CountCosts) -> Self {
+        self.costs = Some(costs);
+        self
+    }
+
     /// How the host waits for requests while a kernel runs.
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.waiting = waiting;
@@ -119,6 +127,7 @@ impl Builder {
         let options = OpenOptions {
             env: &env,
             trace: self.trace.as_ref(),
+            costs: self.costs.as_ref(),
         };
         let device = device::open_as(&self.device, &options)?;
         let config = Config {

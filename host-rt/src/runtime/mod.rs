@@ -127,6 +127,7 @@ impl Runtime {
             waiting: Waiting::Adaptive,
             initial_seq: 0,
             trace: None,
+            costs: None,
         }
     }
 

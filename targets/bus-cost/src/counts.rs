@@ -1,6 +1,8 @@
 //! Counts of a launch and of its calls to the host.
 
+use std::fmt;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -58,6 +60,26 @@ pub struct Costs {
     pub launch: Counts,
     /// Its calls to the host.
     pub calls: Calls,
+}
+
+/// A request to count.
+#[derive(Clone)]
+pub struct CountCosts {
+    /// The function whose executions are counted as calls, such as `GOMP_target_ext`.
+    pub entry: String,
+    /// Receives the kernel's name and the counts of each launch, before a waiter learns of its end.
+    pub sink: Sink,
+}
+
+/// Receives the counts of launches, from any thread.
+pub type Sink = Arc<dyn Fn(&str, &Costs) + Send + Sync>;
+
+impl fmt::Debug for CountCosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CountCosts")
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The counts of all calls of a launch.

@@ -38,5 +38,5 @@ mod counts;
 mod traffic;
 
 pub use self::bus::{BUSES, Bus, Estimate};
-pub use self::counts::{Calls, Costs, Counts, Fences, PerCall};
+pub use self::counts::{Calls, Costs, CountCosts, Counts, Fences, PerCall, Sink};
 pub use self::traffic::Traffic;

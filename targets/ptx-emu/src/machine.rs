@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use bus_cost::CountCosts;
+
 use crate::check::Checker;
 use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
@@ -31,6 +33,8 @@ pub struct Options {
     pub output: Arc<dyn Fn(&str) + Send + Sync>,
     /// A thread to trace.
     pub trace: Option<Trace>,
+    /// Whether to count what kernels do on the bus.
+    pub costs: Option<CountCosts>,
 }
 
 impl std::fmt::Debug for Options {
@@ -42,6 +46,7 @@ impl std::fmt::Debug for Options {
             .field("check", &self.check)
             .field("patience", &self.patience)
             .field("trace", &self.trace)
+            .field("costs", &self.costs)
             .finish_non_exhaustive()
     }
 }
@@ -57,6 +62,7 @@ impl Default for Options {
             patience: Duration::from_secs(10),
             output: Arc::new(|_| {}),
             trace: None,
+            costs: None,
         }
     }
 }
@@ -301,6 +307,7 @@ impl Machine {
             check,
             output: Arc::clone(&self.options.output),
             trace: self.options.trace.clone(),
+            costs: self.options.costs.clone(),
             start: self.start,
             ended,
         }));

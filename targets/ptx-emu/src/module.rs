@@ -240,6 +240,15 @@ impl Module {
         (address.is_multiple_of(16) && index < self.functions.len() as u64).then_some(index as u32)
     }
 
+    /// The number of the first function with a name.
+    pub(crate) fn function_named(&self, name: &str) -> Option<u32> {
+        let number = self
+            .functions
+            .iter()
+            .position(|function| function.name == name);
+        number.map(|number| number as u32)
+    }
+
     /// The source location of an instruction.
     pub(crate) fn place(&self, function: u32, pc: Pc) -> SourceLocation {
         let function = &self.functions[function as usize];

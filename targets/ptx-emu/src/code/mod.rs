@@ -5,6 +5,7 @@ mod decode;
 mod flow;
 mod function;
 pub(crate) mod op;
+mod operands;
 
 pub(crate) use self::control_registers::ControlRegisters;
 pub(crate) use self::decode::{Resolve, Symbol, decode};

@@ -48,7 +48,7 @@ impl Ids<'_> {
     }
 }
 
-fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
+pub(super) fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
     let offset = ids.address(frame, at);
     match at.base {
         None => [offset as u64; LANES],

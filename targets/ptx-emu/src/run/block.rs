@@ -62,7 +62,15 @@ impl Block {
                 }
                 exited[warp as usize] = !exists;
                 let kernel = (launch.kernel.index, function);
-                let mut made = Warp::new(warp, places, exists, kernel, launch.model, spare.local());
+                let mut made = Warp::new(
+                    warp,
+                    places,
+                    exists,
+                    kernel,
+                    launch.model,
+                    spare.local(),
+                    launch.costs.as_ref().map(|costs| costs.function),
+                );
                 made.traced = launch.traced_lane(index, &places, exists);
                 made
             })
@@ -161,8 +169,11 @@ impl Block {
         !completed.is_empty()
     }
 
-    /// Memory for reuse by other blocks.
-    pub(super) fn dismantle(self, spare: &mut Spare) {
+    /// Gives its counts to the launch, and its memory to other blocks.
+    pub(super) fn dismantle(mut self, spare: &mut Spare) {
+        for costs in self.warps.iter_mut().filter_map(|warp| warp.costs.take()) {
+            self.state.launch.add_costs(*costs);
+        }
         let locals = self.warps.into_iter().map(|warp| warp.local);
         spare.add(self.state.shared, locals);
     }

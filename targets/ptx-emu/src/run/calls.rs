@@ -39,6 +39,11 @@ impl Warp {
         let frame = self
             .frames
             .enter(number, function, Some((group.frame, back)), base, lanes);
+        if let Some(costs) = &mut self.costs
+            && self.frames.counts(number)
+        {
+            costs.enter_call(lanes);
+        }
         self.copy(lanes, (from, &call.arguments), (base, &function.params));
         let inner = Group {
             lanes,

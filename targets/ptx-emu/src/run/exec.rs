@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access::{Effects, Ids, atom, load, store};
+use super::access::{Effects, Ids, addresses, atom, load, store};
 use super::block_state::BlockState;
+use super::costs::Executed;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
 use super::group::State;
@@ -114,6 +115,19 @@ fn run_group(
             threads: &warp.threads,
             place: (number, pc),
         };
+        if let Some(costs) = &mut warp.costs
+            && active != 0
+        {
+            costs.record(&Executed {
+                op: &instr.op,
+                site: (number, pc),
+                frame: id,
+                call: frame.call,
+                lanes,
+                active,
+                addresses: global_addresses(&instr.op, function, frame, &ids),
+            });
+        }
         let mut is_stuck = false;
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
@@ -444,6 +458,18 @@ fn access(
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// The addresses of an access that may be to global memory.
+fn global_addresses(op: &Op, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Option<Lanes> {
+    let at = match op {
+        Op::Load(load) => &load.at,
+        Op::Store(store) => &store.at,
+        Op::Atom(atom) => &atom.at,
+        _ => return None,
+    };
+    let may_be_global = matches!(at.space, StateSpace::Generic | StateSpace::Global);
+    may_be_global.then(|| addresses(at, function, frame, ids))
 }
 
 /// The upper halves of words.

@@ -20,6 +20,8 @@ pub(super) struct Frame {
     /// Lanes that have not returned.
     pub(super) live: Mask,
     pub(super) depth: u32,
+    /// The number of the counted call that it is part of; 0 for none.
+    pub(super) call: u32,
 }
 
 pub(super) type FrameId = usize;
@@ -64,9 +66,20 @@ impl Frame {
 pub(super) struct Frames {
     all: Vec<Frame>,
     free: Vec<FrameId>,
+    /// The function whose calls are counted, and their number so far.
+    counted: Option<u32>,
+    calls: u32,
 }
 
 impl Frames {
+    /// No frames. The calls of function `counted` are numbered.
+    pub(super) fn new(counted: Option<u32>) -> Self {
+        Self {
+            counted,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn get(&self, id: FrameId) -> &Frame {
         &self.all[id]
     }
@@ -85,6 +98,12 @@ impl Frames {
         live: Mask,
     ) -> FrameId {
         let depth = caller.map_or(0, |(caller, _)| self.all[caller].depth + 1);
+        let call = if self.counted == Some(number) {
+            self.calls = self.calls.wrapping_add(1).max(1);
+            self.calls
+        } else {
+            caller.map_or(0, |(caller, _)| self.all[caller].call)
+        };
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(Frame {
                 function: 0,
@@ -95,6 +114,7 @@ impl Frames {
                 base: 0,
                 live: 0,
                 depth: 0,
+                call: 0,
             });
             self.all.len() - 1
         });
@@ -109,7 +129,13 @@ impl Frames {
         frame.base = base;
         frame.live = live;
         frame.depth = depth;
+        frame.call = call;
         id
+    }
+
+    /// Whether a call of this function is counted.
+    pub(super) fn counts(&self, number: u32) -> bool {
+        self.counted == Some(number)
     }
 
     /// Lanes leave a call, which ends with the last one.

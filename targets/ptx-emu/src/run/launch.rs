@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use bus_cost::CountCosts;
+
+use super::costs::CostRecorder;
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::check::{Checker, Clock};
 use crate::code::op::Pc;
@@ -28,6 +31,15 @@ impl std::fmt::Debug for Trace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Trace(block {:?}, thread {:?})", self.block, self.thread)
     }
+}
+
+/// The counts of a launch.
+pub(super) struct LaunchCosts {
+    count: CountCosts,
+    /// The number of the function whose calls are counted apart; `None` if the module has none.
+    pub(super) function: Option<u32>,
+    /// The counts of ended blocks.
+    sum: Mutex<CostRecorder>,
 }
 
 /// The time of the last event on the device for which threads may wait.
@@ -84,6 +96,7 @@ pub(crate) struct Launch {
     pub(super) check: Option<Check>,
     pub(super) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(super) trace: Option<Trace>,
+    pub(super) costs: Option<LaunchCosts>,
     pub(super) start: Instant,
     submitted: Instant,
     state: Mutex<State>,
@@ -122,6 +135,7 @@ pub(crate) struct LaunchConfig {
     pub(crate) check: Option<Check>,
     pub(crate) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) trace: Option<Trace>,
+    pub(crate) costs: Option<CountCosts>,
     pub(crate) start: Instant,
     pub(crate) ended: OnEnd,
 }
@@ -134,6 +148,11 @@ pub(super) fn place(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
 
 impl Launch {
     pub(crate) fn new(make: LaunchConfig) -> Self {
+        let costs = make.costs.map(|count| LaunchCosts {
+            function: make.module.function_named(&count.entry),
+            count,
+            sum: Mutex::default(),
+        });
         Self {
             number: make.number,
             module: make.module,
@@ -150,6 +169,7 @@ impl Launch {
             check: make.check,
             output: make.output,
             trace: make.trace,
+            costs,
             start: make.start,
             submitted: Instant::now(),
             state: Mutex::new(State {
@@ -233,6 +253,7 @@ impl Launch {
         };
         drop(state);
         self.end_check();
+        self.report_costs();
         let outcome = self.fault(&self.state()).map_or(Ok(()), Err);
         // Waiting threads must be notified even if this panics.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| call(outcome)));
@@ -250,6 +271,28 @@ impl Launch {
             let thread = place(u64::from(report.thread), self.block);
             let (_, function, pc) = report.site;
             self.fail(block, thread, (function, pc), FaultKind::Race(report.text));
+        }
+    }
+
+    /// Adds the counts of an ended block's warp.
+    pub(super) fn add_costs(&self, costs: CostRecorder) {
+        if let Some(all) = &self.costs {
+            all.sum
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .add(costs);
+        }
+    }
+
+    fn report_costs(&self) {
+        if let Some(LaunchCosts { count, sum, .. }) = &self.costs {
+            let costs = sum
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .costs(&count.entry);
+            let kernel = &self.module.functions[self.kernel.index as usize].name;
+            // Waiting threads must be notified even if this panics.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| (count.sink)(kernel, &costs)));
         }
     }
 

@@ -24,6 +24,7 @@
 //! | `group` | groups of lanes, and reconvergence points |
 //! | `spinning` | signs that a group is spinning |
 //! | `frame` | active calls and their registers |
+//! | `costs` | what a warp does on the bus |
 //! | `launch` | a running kernel: its parameters, blocks, result |
 //! | `collective` | the results of collective instructions |
 //! | `atomic` | the results of atomic operations |
@@ -35,6 +36,7 @@ mod block_state;
 mod calls;
 mod collective;
 mod converge;
+mod costs;
 mod deadlock;
 mod exec;
 mod fault;

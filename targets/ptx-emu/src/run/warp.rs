@@ -1,5 +1,6 @@
 //! A warp: 32 lanes in groups that run together, and their positions.
 
+use super::costs::CostRecorder;
 use super::frame::Frames;
 use super::group::{Group, Reconvergence, State};
 use super::private_memory::PrivateMemory;
@@ -37,6 +38,8 @@ pub(super) struct Warp {
     pub(super) halvings: u32,
     /// A traced lane.
     pub(super) traced: Option<usize>,
+    /// The counts of what it does on the bus.
+    pub(super) costs: Option<Box<CostRecorder>>,
 }
 
 impl Warp {
@@ -47,8 +50,9 @@ impl Warp {
         kernel: (u32, &Function),
         model: Model,
         local: PrivateMemory,
+        counted: Option<Option<u32>>,
     ) -> Self {
-        let mut frames = Frames::default();
+        let mut frames = Frames::new(counted.flatten());
         let frame = frames.enter(kernel.0, kernel.1, None, 0, exists);
         let group = Group {
             lanes: exists,
@@ -77,6 +81,7 @@ impl Warp {
             work: 0,
             halvings: 0,
             traced: None,
+            costs: counted.map(|_| Box::default()),
         }
     }
 

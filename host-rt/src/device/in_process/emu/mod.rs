@@ -56,6 +56,7 @@ pub(in crate::device) fn open(
             thread: [trace.thread, 0, 0],
             sink: Arc::clone(&trace.sink),
         }),
+        costs: open_options.costs.cloned(),
     };
     let bytes = options.memory;
     let machine = Machine::new(options).map_err(|reason| DeviceError::System {

@@ -1,0 +1,149 @@
+//! What kernels do on the bus between device and host, for people and as JSON.
+
+use std::fmt::{self, Write};
+
+use host_rt::bus_cost::{BUSES, Costs, Counts, Estimate, PerCall};
+use host_rt::targets::count::Count;
+use serde::Serialize;
+
+/// The function that makes every call to the host.
+pub(crate) const ENTRY: &str = "GOMP_target_ext";
+
+/// The counts of a launch, and the estimated time of its calls.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report<'a> {
+    #[serde(flatten)]
+    costs: &'a Costs,
+    /// The averages of a call by lanes together; absent without calls.
+    per_warp_call: Option<PerCall>,
+    /// Estimates, not measurements: the round trip of a call without the host's own time.
+    estimates: Vec<BusEstimate>,
+}
+
+/// An estimate for a bus.
+#[derive(Debug, Serialize)]
+struct BusEstimate {
+    bus: &'static str,
+    #[serde(flatten)]
+    parts: Estimate,
+    total_ns: f64,
+    /// Relative to a bare exchange of two flags in the same model.
+    to_two_flag: f64,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(costs: &'a Costs) -> Self {
+        let per_warp_call = costs.calls.per_warp_call();
+        let estimates = per_warp_call.iter().flat_map(|call| {
+            BUSES.iter().map(|bus| {
+                let parts = bus.estimate(call);
+                let total_ns = parts.total_ns();
+                BusEstimate {
+                    bus: bus.name,
+                    parts,
+                    total_ns,
+                    to_two_flag: total_ns / bus.two_flag().total_ns(),
+                }
+            })
+        });
+        Self {
+            costs,
+            estimates: estimates.collect(),
+            per_warp_call,
+        }
+    }
+
+    /// The report as a table.
+    pub(crate) fn render(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        let out = &mut text;
+        let calls = &self.costs.calls;
+        writeln!(
+            out,
+            "calls of {}: {} by lanes together, {} in all",
+            calls.entry, calls.warp_calls, calls.lane_calls
+        )?;
+        writeln!(out, "{:<44} {:>12} {:>14}", "", "per call", "whole launch")?;
+        let call = self.per_warp_call.as_ref();
+        for (name, count, average) in rows() {
+            let average = call.map_or("-".to_owned(), |call| decimal(average(call)));
+            let count = count(&self.costs.launch);
+            writeln!(out, "{name:<44} {average:>12} {count:>14}")?;
+        }
+        for estimate in &self.estimates {
+            writeln!(
+                out,
+                "estimated round trip of a call, {}, without the host's time: {:.2} us, {:.2} times \
+                 that of two flags",
+                estimate.bus,
+                estimate.total_ns / 1000.0,
+                estimate.to_two_flag,
+            )?;
+        }
+        if calls.warp_calls == 0 {
+            writeln!(
+                out,
+                "no estimate: the launch made no call of {} ({})",
+                calls.entry,
+                Count(self.costs.launch.warp_instructions, "warp instruction"),
+            )?;
+        }
+        Ok(text)
+    }
+}
+
+type Row = (&'static str, fn(&Counts) -> u64, fn(&PerCall) -> f64);
+
+/// The rows of the table.
+fn rows() -> Vec<Row> {
+    /// A row of one field, which both types have.
+    macro_rules! row {
+        ($name:expr, $($field:tt)*) => {
+            {
+                let row: Row = ($name, |counts| counts.$($field)*, |call| call.$($field)*);
+                row
+            }
+        };
+    }
+    macro_rules! traffic {
+        ($name:literal, $field:ident) => {
+            [
+                row!(
+                    concat!($name, ", instructions of warps"),
+                    $field.instructions
+                ),
+                row!(concat!($name, ", bytes of lanes"), $field.bytes),
+                row!(concat!($name, ", sectors of 32 bytes"), $field.sectors),
+                row!(concat!($name, ", lines of 128 bytes"), $field.lines),
+                row!(concat!($name, ", transactions"), $field.transactions),
+            ]
+        };
+    }
+    let mut rows: Vec<Row> = vec![
+        row!("instructions of warps", warp_instructions),
+        row!("instructions of lanes", lane_instructions),
+    ];
+    rows.extend(traffic!("stores to mapped memory", stores));
+    rows.extend(traffic!("loads from mapped memory", loads));
+    rows.extend(traffic!("polls of mapped memory", polls));
+    rows.extend([
+        row!(
+            "atomics on mapped memory, transactions",
+            atomics.transactions
+        ) as Row,
+        row!("atomics on device memory", device_atomics),
+        row!("fences of a block", fences.cta),
+        row!("fences of the device", fences.gpu),
+        row!("fences of the system", fences.sys),
+        row!("acquires that drop the L1 cache", l1_drops),
+        row!("reads that depend on each other", serial_reads),
+        row!("polls that depend on each other", serial_polls),
+    ]);
+    rows
+}
+
+/// A number with at most two decimals.
+fn decimal(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,303 @@
+//! Counting what a warp does on the bus between device and host.
+//!
+//! A read of mapped memory takes a round trip over the bus. A group of lanes goes on until an
+//! instruction uses a register that an outstanding read fills, or orders memory; then it waits, and
+//! that is one *serial read*. The reads that were outstanding at that time arrive together.
+//! Divergent groups are counted one by one, although a GPU overlaps their waits.
+//!
+//! A read is a *poll* if its instruction has read the same address before in the same call. The
+//! number of polls depends on the speed of the host, so they are counted apart. Whether an
+//! instruction polls is known only at the end, so reads are counted by instruction.
+
+use std::collections::HashMap;
+
+use bus_cost::{Calls, Costs, Counts, Traffic};
+
+use super::frame::FrameId;
+use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use crate::code::op::{Op, Pc, Reg, Scope, Semantics};
+use crate::memory::is_mapped;
+
+/// An instruction: its function and its position there.
+type Site = (u32, Pc);
+
+/// Counts of the whole launch, and of calls alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair<T> {
+    launch: T,
+    calls: T,
+}
+
+impl<T> Pair<T> {
+    /// Changes the counts of the launch, and with `in_call` those of calls.
+    fn each(&mut self, in_call: bool, change: impl Fn(&mut T)) {
+        change(&mut self.launch);
+        if in_call {
+            change(&mut self.calls);
+        }
+    }
+}
+
+/// The reads of one instruction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reads {
+    traffic: Traffic,
+    /// Waits for one of them.
+    serial: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SiteReads {
+    reads: Pair<Reads>,
+    polls: bool,
+    /// The call and the address of each lane's last read.
+    last: [Option<(u32, u64)>; LANES],
+}
+
+/// A read whose value has not arrived.
+#[derive(Debug)]
+struct Outstanding {
+    frame: FrameId,
+    lanes: Mask,
+    registers: Box<[Reg]>,
+    site: Site,
+}
+
+/// An executed instruction.
+pub(super) struct Executed<'a> {
+    pub(super) op: &'a Op,
+    pub(super) site: Site,
+    pub(super) frame: FrameId,
+    /// The number of the call that it belongs to; 0 for none.
+    pub(super) call: u32,
+    /// The lanes of its group, and those that execute it.
+    pub(super) lanes: Mask,
+    pub(super) active: Mask,
+    /// The generic addresses of an access to memory that may be global.
+    pub(super) addresses: Option<Lanes>,
+}
+
+/// The counts of some warps.
+#[derive(Debug, Default)]
+pub(super) struct CostRecorder {
+    counts: Pair<Counts>,
+    reads: HashMap<Site, SiteReads>,
+    warp_calls: u64,
+    lane_calls: u64,
+    outstanding: Vec<Outstanding>,
+}
+
+impl CostRecorder {
+    /// Counts a call by `lanes`.
+    pub(super) fn enter_call(&mut self, lanes: Mask) {
+        self.warp_calls += 1;
+        self.lane_calls += u64::from(lanes.count_ones());
+    }
+
+    /// Counts an instruction that is about to be executed by at least one lane.
+    pub(super) fn record(&mut self, executed: &Executed<'_>) {
+        let in_call = executed.call != 0;
+        let lanes = u64::from(executed.active.count_ones());
+        self.counts.each(in_call, |counts| {
+            counts.warp_instructions += 1;
+            counts.lane_instructions += lanes;
+        });
+        self.wait_for_operands(executed);
+        match executed.op {
+            Op::Load(load) => {
+                let mapped = self.mapped(executed, load.bytes * load.ds.len() as u32);
+                if !mapped.is_empty() {
+                    self.read(executed, &mapped, &load.ds);
+                }
+                self.acquire(executed, load.semantics, load.scope, !mapped.is_empty());
+            }
+            Op::Store(store) => {
+                self.release(executed, store.semantics, store.scope);
+                let mapped = self.mapped(executed, store.bytes * store.sources.len() as u32);
+                if !mapped.is_empty() {
+                    self.counts
+                        .each(in_call, |counts| counts.stores.add(&mapped));
+                }
+            }
+            Op::Atom(atom) => {
+                self.release(executed, atom.semantics, atom.scope);
+                let mapped = self.mapped(executed, atom.bytes);
+                if !mapped.is_empty() {
+                    self.counts
+                        .each(in_call, |counts| counts.atomics.add(&mapped));
+                    if let Some(d) = atom.d {
+                        self.outstanding(executed, &[d]);
+                    }
+                } else if executed.addresses.is_some() {
+                    self.counts
+                        .each(in_call, |counts| counts.device_atomics += 1);
+                }
+                self.acquire(executed, atom.semantics, atom.scope, !mapped.is_empty());
+            }
+            Op::Fence { semantics, scope } => {
+                self.fence(executed, *scope);
+                self.acquire(executed, *semantics, *scope, false);
+            }
+            _ => {}
+        }
+    }
+
+    /// The accesses to mapped memory.
+    fn mapped(&self, executed: &Executed<'_>, bytes: u32) -> Vec<(u64, u32)> {
+        let Some(addresses) = &executed.addresses else {
+            return Vec::new();
+        };
+        lanes_of(executed.active)
+            .filter(|&lane| is_mapped(addresses[lane]))
+            .map(|lane| (addresses[lane], bytes))
+            .collect()
+    }
+
+    fn read(&mut self, executed: &Executed<'_>, mapped: &[(u64, u32)], registers: &[Reg]) {
+        let site = self.reads.entry(executed.site).or_default();
+        site.reads
+            .each(executed.call != 0, |reads| reads.traffic.add(mapped));
+        if let Some(addresses) = &executed.addresses {
+            for lane in lanes_of(executed.active).filter(|&lane| is_mapped(addresses[lane])) {
+                let read = Some((executed.call, addresses[lane]));
+                site.polls |= site.last[lane] == read;
+                site.last[lane] = read;
+            }
+        }
+        self.outstanding(executed, registers);
+    }
+
+    fn outstanding(&mut self, executed: &Executed<'_>, registers: &[Reg]) {
+        self.outstanding.push(Outstanding {
+            frame: executed.frame,
+            lanes: executed.active,
+            registers: registers.into(),
+            site: executed.site,
+        });
+    }
+
+    /// Waits if the instruction uses a register that an outstanding read fills.
+    fn wait_for_operands(&mut self, executed: &Executed<'_>) {
+        if self.outstanding.is_empty() {
+            return;
+        }
+        let of_frame =
+            |read: &&Outstanding| read.frame == executed.frame && read.lanes & executed.active != 0;
+        let mut awaited = None;
+        executed.op.for_each_register(&mut |register| {
+            let mut reads = self.outstanding.iter().rev().filter(of_frame);
+            awaited = awaited.or(reads
+                .find(|read| read.registers.contains(&register))
+                .map(|read| read.site));
+        });
+        if let Some(site) = awaited {
+            self.wait(executed, site);
+        }
+    }
+
+    /// Waits for all reads of the group.
+    fn wait_for_all(&mut self, executed: &Executed<'_>) {
+        let mut reads = self.outstanding.iter().rev();
+        let last = reads.find(|read| read.lanes & executed.lanes != 0);
+        if let Some(site) = last.map(|read| read.site) {
+            self.wait(executed, site);
+        }
+    }
+
+    /// The group waits for the read at `site`. Its other reads have arrived, too.
+    fn wait(&mut self, executed: &Executed<'_>, site: Site) {
+        let reads = &mut self.reads.entry(site).or_default().reads;
+        reads.each(executed.call != 0, |reads| reads.serial += 1);
+        self.outstanding.retain_mut(|read| {
+            read.lanes &= !executed.lanes;
+            read.lanes != 0
+        });
+    }
+
+    /// The effect of an access that acquires: later accesses wait for its value, which it reads over
+    /// the bus if `is_mapped`, and cached data is dropped.
+    fn acquire(
+        &mut self,
+        executed: &Executed<'_>,
+        semantics: Semantics,
+        scope: Scope,
+        is_mapped: bool,
+    ) {
+        if !semantics.acquires() {
+            return;
+        }
+        if is_mapped {
+            self.wait_for_all(executed);
+        }
+        if scope >= Scope::Gpu {
+            self.counts
+                .each(executed.call != 0, |counts| counts.l1_drops += 1);
+        }
+    }
+
+    fn release(&mut self, executed: &Executed<'_>, semantics: Semantics, scope: Scope) {
+        if semantics.releases() {
+            self.fence(executed, scope);
+        }
+    }
+
+    /// A fence, which waits for earlier reads.
+    fn fence(&mut self, executed: &Executed<'_>, scope: Scope) {
+        self.wait_for_all(executed);
+        self.counts.each(executed.call != 0, |counts| match scope {
+            Scope::Cta => counts.fences.cta += 1,
+            Scope::Gpu => counts.fences.gpu += 1,
+            Scope::Sys => counts.fences.sys += 1,
+        });
+    }
+
+    /// Adds the counts of other warps.
+    pub(super) fn add(&mut self, other: Self) {
+        self.counts.launch += other.counts.launch;
+        self.counts.calls += other.counts.calls;
+        self.warp_calls += other.warp_calls;
+        self.lane_calls += other.lane_calls;
+        for (site, theirs) in other.reads {
+            let ours = self.reads.entry(site).or_default();
+            ours.polls |= theirs.polls;
+            for (to, from) in [
+                (&mut ours.reads.launch, theirs.reads.launch),
+                (&mut ours.reads.calls, theirs.reads.calls),
+            ] {
+                to.traffic += from.traffic;
+                to.serial += from.serial;
+            }
+        }
+    }
+
+    /// The result, for calls of the function `entry`.
+    pub(super) fn costs(&self, entry: &str) -> Costs {
+        let Pair {
+            mut launch,
+            mut calls,
+        } = self.counts;
+        for site in self.reads.values() {
+            for (counts, reads) in [
+                (&mut launch, site.reads.launch),
+                (&mut calls, site.reads.calls),
+            ] {
+                if site.polls {
+                    counts.polls += reads.traffic;
+                    counts.serial_polls += reads.serial;
+                } else {
+                    counts.loads += reads.traffic;
+                    counts.serial_reads += reads.serial;
+                }
+            }
+        }
+        Costs {
+            launch,
+            calls: Calls {
+                entry: entry.to_owned(),
+                warp_calls: self.warp_calls,
+                lane_calls: self.lane_calls,
+                counts: calls,
+            },
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Counts of what kernels do on the bus.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bus_cost::{Costs, CountCosts, Counts, Traffic};
+use ptx_emu::{Grid, Machine, Options, Part};
+
+/// The counts of a kernel of `threads`, whose `%m` is the address of 4 KiB of mapped memory, and whose
+/// `%g` is that of device memory. `host` runs meanwhile, with the mapped words.
+fn costs(threads: u32, functions: &str, body: &str, host: impl FnOnce(&[AtomicU32])) -> Costs {
+    let counted = Arc::new(Mutex::new(None));
+    let sink = Arc::clone(&counted);
+    let options = Options {
+        memory: 1 << 26,
+        processors: 1,
+        costs: Some(CountCosts {
+            entry: "entry".to_owned(),
+            sink: Arc::new(move |kernel, costs| {
+                assert_eq!(kernel, "test");
+                *sink.lock().unwrap() = Some(costs.clone());
+            }),
+        }),
+        ..Options::default()
+    };
+    let machine = Machine::new(options).unwrap();
+    let text = format!(
+        ".version 8.0\n.target sm_70\n.address_size 64\n{functions}\n\
+         .entry test(.param .u64 m, .param .u64 g) {{\n\
+         .reg .b64 %m, %g, %d<9>;\n.reg .b32 %r<9>, %t;\n.reg .pred %p<9>;\n\
+         ld.param.u64 %m, [m];\nld.param.u64 %g, [g];\nmov.u32 %t, %tid.x;\n{body}\n}}"
+    );
+    let text = &text;
+    let module = machine.load(&[Part { name: "t", text }]).unwrap();
+    let (words, mapped) = machine.memory().alloc_mapped(4096).unwrap();
+    let device = machine.memory().alloc(4096).unwrap();
+    let grid = Grid {
+        grid: [1, 1, 1],
+        block: [threads, 1, 1],
+        shared: 0,
+    };
+    let kernel = module.kernel("test").unwrap();
+    let params = [mapped, device].map(|address| address.to_le_bytes().to_vec());
+    let running = machine
+        .launch(&module, kernel, grid, &params, Box::new(|_| {}))
+        .unwrap();
+    // SAFETY: zeroed words of the block, which lives as long as `machine`; all accesses are atomic.
+    host(unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<AtomicU32>(), 1024) });
+    let until = Some(Instant::now() + Duration::from_secs(60));
+    running.wait(until).expect("it ends").unwrap();
+    counted.lock().unwrap().take().expect("it was counted")
+}
+
+fn quiet(threads: u32, body: &str) -> Counts {
+    costs(threads, "", body, |_| ()).launch
+}
+
+#[test]
+fn stores_are_grouped_by_instruction() {
+    let counts = quiet(
+        32,
+        "mad.wide.u32 %d0, %t, 16, %m; st.global.v4.u32 [%d0], {%t, %t, %t, %t};
+         mad.wide.u32 %d1, %t, 128, %m; st.relaxed.sys.global.u32 [%d1], %t;
+         st.global.u32 [%g], %t;",
+    );
+    let expected = Traffic {
+        instructions: 2,
+        accesses: 64,
+        bytes: 32 * 16 + 32 * 4,
+        sectors: 16 + 32,
+        lines: 4 + 32,
+        transactions: 4 + 32,
+    };
+    assert_eq!(counts.stores, expected);
+    assert_eq!((counts.loads, counts.polls), Default::default());
+}
+
+#[test]
+fn reads_in_flight_together_are_one_serial_read() {
+    let together = "ld.relaxed.sys.global.u32 %r0, [%m]; ld.relaxed.sys.global.u32 %r1, [%m+64];
+        add.u32 %r2, %r0, %r1;";
+    let counts = quiet(1, together);
+    assert_eq!((counts.serial_reads, counts.loads.instructions), (1, 2));
+    let chained = "ld.relaxed.sys.global.u32 %r0, [%m]; mad.wide.u32 %d0, %r0, 4, %m;
+        ld.relaxed.sys.global.u32 %r1, [%d0+64]; add.u32 %r2, %r0, %r1;";
+    assert_eq!(quiet(1, chained).serial_reads, 2);
+    // Nothing needs the value.
+    assert_eq!(quiet(1, "ld.global.u32 %r0, [%m];").serial_reads, 0);
+    // Reads of device memory do not cross the bus.
+    let device = "ld.global.u32 %r0, [%g]; add.u32 %r1, %r0, 1;";
+    assert_eq!(quiet(1, device).serial_reads, 0);
+}
+
+#[test]
+fn order_waits_for_reads() {
+    let acquires = "ld.acquire.sys.global.u32 %r0, [%m]; ld.relaxed.sys.global.u32 %r1, [%m+64];
+        add.u32 %r2, %r0, %r1;";
+    let counts = quiet(1, acquires);
+    assert_eq!((counts.serial_reads, counts.l1_drops), (2, 1));
+    let fence = "ld.relaxed.sys.global.u32 %r0, [%m]; fence.acq_rel.sys;";
+    let counts = quiet(1, fence);
+    assert_eq!((counts.serial_reads, counts.fences.sys), (1, 1));
+    let releases = "st.release.sys.global.u32 [%m], %t; st.release.gpu.global.u32 [%g], %t;
+        fence.acq_rel.cta;";
+    let fences = quiet(1, releases).fences;
+    assert_eq!((fences.sys, fences.gpu, fences.cta), (1, 1, 1));
+}
+
+#[test]
+fn atomics_are_told_apart_by_memory() {
+    let counts = quiet(
+        2,
+        "atom.acquire.gpu.global.or.b32 %r0, [%g], 1; atom.relaxed.sys.global.add.u32 %r1, [%m], 1;
+         add.u32 %r2, %r1, 1;",
+    );
+    assert_eq!((counts.device_atomics, counts.l1_drops), (1, 1));
+    assert_eq!(counts.atomics.accesses, 2);
+    assert_eq!(counts.serial_reads, 1);
+}
+
+#[test]
+fn polls_and_calls_are_counted_apart() {
+    let entry = ".visible .func entry(.param .b64 at) {
+        .reg .b64 %m; .reg .b32 %r<3>; .reg .pred %p;
+        ld.param.b64 %m, [at];
+        st.release.sys.global.u32 [%m], 1;
+        again: ld.acquire.sys.global.u32 %r0, [%m+128];
+        setp.eq.u32 %p, %r0, 0;
+        @%p bra again;
+        ld.relaxed.sys.global.u32 %r1, [%m+132];
+        add.u32 %r2, %r1, 1;
+        ret;
+        }";
+    let body = ".param .b64 a; st.param.b64 [a], %m; call entry, (a);
+        ld.relaxed.sys.global.u32 %r0, [%m+512]; add.u32 %r1, %r0, 1;";
+    let costs = costs(4, entry, body, |words| {
+        while words[0].load(Ordering::Acquire) == 0 {
+            std::thread::yield_now();
+        }
+        // The kernel polls several times.
+        std::thread::sleep(Duration::from_millis(50));
+        words[32].store(1, Ordering::Release);
+    });
+    let calls = &costs.calls;
+    assert_eq!((calls.warp_calls, calls.lane_calls), (1, 4));
+    assert_eq!(calls.counts.stores.accesses, 4);
+    assert_eq!(calls.counts.stores.transactions, 1);
+    assert_eq!(calls.counts.fences.sys, 1);
+    assert!(calls.counts.serial_polls > 1, "{calls:?}");
+    assert_eq!(calls.counts.serial_polls, calls.counts.polls.instructions);
+    // The word after the polled one, and outside of the call one more.
+    assert_eq!(calls.counts.serial_reads, 1);
+    assert_eq!(costs.launch.serial_reads, 2);
+    assert_eq!(costs.launch.loads.accesses, 8);
+}
