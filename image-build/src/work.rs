@@ -20,7 +20,8 @@ pub(crate) struct Work {
 impl Work {
     /// Locks the part called `name`, for results that go to `out`.
     pub(crate) fn lock(out: &Path, name: &str) -> Result<Self, BuildError> {
-        let dir = folder(out)?.join(name);
+        let program = env::current_exe().unwrap_or_default();
+        let dir = folder(out, &program)?.join(name);
         fs::create_dir_all(&dir).map_err(io_at(&dir))?;
         let path = dir.join("lock");
         let lock = File::create(&path).map_err(io_at(&path))?;
@@ -34,8 +35,9 @@ impl Work {
 }
 
 /// The folder for results that go to `out`, absolute: the one that [`WORK`] names, or one in the
-/// cargo target directory that `out` lies in, or else in `out` itself.
-fn folder(out: &Path) -> Result<PathBuf, BuildError> {
+/// cargo target directory that `out` lies in, or else `program`, the running one, or else in `out`
+/// itself.
+fn folder(out: &Path, program: &Path) -> Result<PathBuf, BuildError> {
     if let Some(named) = env::var_os(WORK).filter(|named| !named.is_empty()) {
         return std::path::absolute(&named).map_err(io_at(Path::new(&named)));
     }
@@ -45,8 +47,9 @@ fn folder(out: &Path) -> Result<PathBuf, BuildError> {
         let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
         marks.iter().any(|mark| dir.join(mark).is_file())
     };
-    let place = out.ancestors().find(is_target).unwrap_or(&out);
-    Ok(place.join("image-build"))
+    let mut dirs = out.ancestors().chain(program.ancestors());
+    let dir = dirs.find(is_target).unwrap_or(&out);
+    Ok(dir.join("image-build"))
 }
 
 #[cfg(test)]
@@ -62,13 +65,16 @@ mod tests {
             fs::create_dir_all(target.join(out)).expect("a folder");
         }
         // Outside of cargo's each has its own.
-        let alone = target.join("images");
-        assert_eq!(folder(&alone).expect("found"), alone.join("image-build"));
+        let (alone, program) = (root.join("images"), target.join("debug/xtask"));
+        let found = folder(&alone, &program).expect("found");
+        assert_eq!(found, alone.join("image-build"));
         fs::write(target.join(".rustc_info.json"), "").expect("written");
         for out in outs {
-            let found = folder(&target.join(out)).expect("found");
+            let found = folder(&target.join(out), Path::new("")).expect("found");
             assert_eq!(found, target.join("image-build"));
         }
+        let found = folder(&alone, &program).expect("found");
+        assert_eq!(found, target.join("image-build"));
         fs::remove_dir_all(root).expect("removed");
     }
 }

@@ -55,7 +55,9 @@ impl HostLibrary {
         let name = path.display().to_string();
         let unreadable = || format!("cannot read the library {name} (--functions)");
         let bytes = fs::read(path).with_context(unreadable)?;
-        let symbols = Image::from_bytes(&*name, bytes)?;
+        let symbols = Image::from_bytes(&*name, bytes).with_context(|| {
+            format!("{name} is no shared library with host functions (--functions)")
+        })?;
         // The loader treats a name without a slash as a system library.
         let path = path.canonicalize().with_context(unreadable)?;
         // SAFETY: loading runs the library's initialisers. The user named the library as one whose

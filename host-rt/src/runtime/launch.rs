@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::program::ProgramInner;
+use super::loaded_program::LoadedProgram;
 use crate::device::{Fault, Queue, Running};
 use crate::serve::{LaunchError, LaunchState, LaunchWire};
 
@@ -22,7 +22,7 @@ pub struct Report {
 /// A running kernel. Dropping this value waits for the kernel to end, unless the kernel has passed
 /// its [deadline](crate::Builder::deadline).
 pub struct Launch {
-    pub(super) program: Arc<ProgramInner>,
+    pub(super) program: Arc<LoadedProgram>,
     pub(super) running: Arc<dyn Running>,
     pub(super) state: Arc<LaunchState>,
     pub(super) started: Instant,
@@ -122,7 +122,7 @@ impl Launch {
     }
 }
 
-impl ProgramInner {
+impl LoadedProgram {
     /// The deadline of a launch whose time begins at `start`, if the runtime has one.
     pub(super) fn deadline_from(&self, start: Instant) -> Option<Instant> {
         let deadline = self.runtime.deadline?;

@@ -8,7 +8,7 @@ use shared_abi::image::{FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, ImageInfo, RU
 use shared_abi::wire::WireKind;
 
 use super::connect::Connected;
-use super::program::ProgramInner;
+use super::loaded_program::LoadedProgram;
 use super::{Functions, Inner, Program, Result, Runtime, connect};
 use crate::device::{DeviceError, Global, Module};
 use crate::image::{FunctionDeclaration, Image, ImageError};
@@ -71,7 +71,7 @@ impl Runtime {
         });
         let words = known.into_iter().map(|(word, ..)| word).collect();
         Ok(Program {
-            inner: Arc::new(ProgramInner {
+            inner: Arc::new(LoadedProgram {
                 runtime: Arc::clone(&self.inner),
                 module,
                 image: image.clone(),

@@ -13,6 +13,7 @@
 //! | `connect` | writing the variables through which an image finds its wire |
 //! | `panic_record` | the source location of a kernel's panic |
 //! | `program`, `launch` | loaded images, their kernels, and launches of them |
+//! | `loaded_program` | the data that these share |
 //! | `overdue` | kernels that have passed their deadline and still run |
 //! | `inline` | kernels that run on the calling thread |
 //! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
@@ -31,6 +32,7 @@ mod functions;
 mod inline;
 mod launch;
 mod load;
+mod loaded_program;
 mod mapped;
 mod on_device;
 mod overdue;

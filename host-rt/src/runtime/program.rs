@@ -1,50 +1,24 @@
 //! Loaded images and their kernels.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use targets::count::{Names, Parameters};
 
-use super::panic_record::PanicRecord;
-use super::{DeviceBuffer, Inner, Launch, Result, Runtime, RuntimeError};
+use super::loaded_program::LoadedProgram;
+use super::{DeviceBuffer, Launch, Result, Runtime, RuntimeError};
 use crate::base::lock::lock;
 use crate::device::{
-    BlockShape, DeviceAddr, DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Params,
-    Queue,
+    BlockShape, DeviceAddr, DeviceError, Global, Grid, KernelLimits, LaunchContext, Params, Queue,
 };
 use crate::image::{Image, ImageError, KernelDeclaration};
 use crate::serve::{ForeignFunction, FunctionTable, LaunchWire, RegisteredFunction};
-use crate::wire::Reservation;
 
 /// A loaded image. Cloning is cheap. The image is unloaded with its last clone, kernel and launch.
 #[derive(Clone)]
 pub struct Program {
-    pub(super) inner: Arc<ProgramInner>,
-}
-
-pub(super) struct ProgramInner {
-    pub(super) runtime: Arc<Inner>,
-    /// The image's variables that only the host writes. Declared before `module`, so that they are
-    /// dropped first: another module may later be loaded at the same addresses.
-    pub(super) _variables: Vec<Reservation>,
-    pub(super) module: Arc<dyn Module>,
-    pub(super) image: Image,
-    pub(super) kernels: Vec<KernelDeclaration>,
-    /// The function words of this image.
-    pub(super) words: Mutex<Vec<u64>>,
-    pub(super) panic_record: Option<PanicRecord>,
-    pub(super) calls_host: bool,
-}
-
-impl Drop for ProgramInner {
-    fn drop(&mut self) {
-        self.runtime.server.change_functions(|table| {
-            for &word in &*lock(&self.words) {
-                table.remove(word);
-            }
-        });
-    }
+    pub(super) inner: Arc<LoadedProgram>,
 }
 
 impl Program {

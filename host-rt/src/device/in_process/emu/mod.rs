@@ -36,7 +36,7 @@ pub(in crate::device) fn open(
             return Err(DeviceError::NotSuitable {
                 device: name,
                 reason: format!(
-                    "`{arch}` is not supported; supported are {}",
+                    "`{arch}` is not supported: use `emu`, or `emu:` and one of {}",
                     device_arch::nvidia_names()
                 ),
             });
