@@ -81,6 +81,42 @@ fn a_kernel_runs_on_any_architecture() {
 }
 
 #[test]
+fn costs_are_counted() {
+    let folder = scratch("emu-costs");
+    let args = ["buf:192", "u32:100", "u64:0"];
+    let table = number(&folder, "emu", &[&args[..], &["--costs"]].concat());
+    assert_eq!(table.code, Some(0), "{}", table.stderr);
+    // Two warps of 11 instructions, one of which the first warp's lanes skip; no mapped memory.
+    let row = |name: &str| {
+        let line = table.stderr.lines().find(|line| line.starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("{}", table.stderr));
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    assert_eq!(row("instructions of warps"), "21");
+    assert_eq!(row("stores to mapped memory, transactions"), "0");
+    assert!(
+        table.stderr.contains("no call of GOMP_target_ext"),
+        "{}",
+        table.stderr
+    );
+    let json = number(
+        &folder,
+        "emu",
+        &[&args[..], &["--costs=f", "--json"]].concat(),
+    );
+    let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(answer["costs"]["launch"]["warp_instructions"], 21);
+    assert_eq!(answer["costs"]["calls"]["entry"], "f");
+    let elsewhere = number(&folder, "host", &[&args[..], &["--costs"]].concat());
+    assert_eq!(elsewhere.code, Some(2));
+    assert!(
+        elsewhere.stderr.contains("cannot be counted"),
+        "{}",
+        elsewhere.stderr
+    );
+}
+
+#[test]
 fn one_thread_is_followed() {
     let folder = scratch("emu-trace");
     let args = ["buf:192", "u32:100", "u64:0", "--trace", "0.33"];
@@ -243,8 +279,8 @@ fn what_goes_wrong_is_named() {
         );
         assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
         let message = format!(
-            "cannot use device `emu:{no_arch}`: `{no_arch}` is not supported; supported \
-             are sm_30, "
+            "cannot use device `emu:{no_arch}`: `{no_arch}` is not supported: use \
+             `emu`, or `emu:` and one of sm_30, "
         );
         assert!(unknown.stderr.contains(&message), "{}", unknown.stderr);
         assert!(

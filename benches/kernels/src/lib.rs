@@ -74,6 +74,17 @@ pub unsafe fn time(
     }
 }
 
+/// Makes `count` calls in each thread, unless one fails.
+#[device_rt::kernel]
+pub fn repeat(what: u32, count: u64) {
+    let mut call = caller(what);
+    for _ in 0..count {
+        if !call() {
+            return;
+        }
+    }
+}
+
 /// Makes `count` calls, each after a pause of `pause` nanoseconds in which the thread uses as little
 /// of its processor as possible. Writes the ticks of each call to `times`, and the total nanoseconds
 /// and ticks to `span`.

@@ -28,6 +28,11 @@ pub(crate) const CALLS: [Call; 5] = [
 ];
 
 impl Call {
+    /// Whether its function takes some of the host's time.
+    pub(super) fn waits(&self) -> bool {
+        self.what == WORK
+    }
+
     const fn new(name: &'static str, what: u32, bytes: u32) -> Self {
         Self { name, what, bytes }
     }

@@ -3,6 +3,7 @@
 mod calls;
 mod caveats;
 mod context;
+mod costs;
 mod floor;
 mod kinds;
 mod latency;
@@ -44,6 +45,9 @@ const FLOOR_PART: u32 = 10;
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if options.costs {
+        return costs::run(options);
+    }
     if let Some(dir) = &options.plot {
         plot::prepare(dir)?;
     }

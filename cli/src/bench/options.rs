@@ -24,6 +24,7 @@ Examples:
   revoff bench --wires native --threads 1
   revoff bench --json > figures.json
   revoff bench --from figures.json --plot figures
+  revoff bench --costs --device emu --image bench_kernels.offload
   revoff bench --device cuda:0 --image bench_kernels.offload \\
       --quiet-image bench_quiet.offload --json --plot figures > figures.json
 
@@ -32,6 +33,11 @@ pub(crate) struct Options {
     /// Print one JSON object instead of a table (docs/bench-json.md)
     #[arg(long)]
     pub(super) json: bool,
+
+    /// Measure no time; count what each call does on the bus between device and host, and estimate its
+    /// time; for the device `emu`
+    #[arg(long, conflicts_with_all = ["plot", "from", "seconds", "rounds", "quick", "threads", "grids"])]
+    pub(super) costs: bool,
 
     /// Draw the figures into this folder too, as SVG
     #[arg(long, value_name = "DIR")]

@@ -224,7 +224,7 @@ fn tick(spans: &DeviceBuffer, threads: usize) -> anyhow::Result<f64> {
 }
 
 /// The host functions.
-fn functions() -> anyhow::Result<Functions> {
+pub(super) fn functions() -> anyhow::Result<Functions> {
     let mut functions = Functions::new();
     functions.add(Nothing::bind(|| ()))?;
     functions.add(Touch::bind(|data| data[0] = data[0].wrapping_add(1)))?;

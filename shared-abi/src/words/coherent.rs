@@ -23,9 +23,9 @@ impl Coherent {
     /// The memory that starts at `base`.
     ///
     /// # Safety
-    /// Every offset at which the result is used must lie inside the allocation
-    /// that `base` has the provenance of, which lives for as long as the result is
-    /// used; `base` itself may lie before it. `base` must be aligned for the layout that the offsets come from
+    /// Every offset at which the result is used must lie inside one allocation
+    /// that starts at or before `base` and lives for as long as the result is
+    /// used; `base` must be aligned for the layout that the offsets come from
     /// (at least 8 bytes); and all other accesses to that memory meanwhile must
     /// be atomic or ordered with these.
     #[inline]
@@ -38,19 +38,19 @@ impl Coherent {
     fn u32(&self, at: usize) -> &AtomicU32 {
         // SAFETY: `new`'s caller vouched for `at`, for alignment, and for the
         // accesses of others.
-        unsafe { AtomicU32::from_ptr(self.base.wrapping_add(at).cast()) }
+        unsafe { AtomicU32::from_ptr(self.base.add(at).cast()) }
     }
 
     #[inline]
     fn u64(&self, at: usize) -> &AtomicU64 {
         // SAFETY: `new`'s caller vouched for `at`, for alignment, and for the accesses of others.
-        unsafe { AtomicU64::from_ptr(self.base.wrapping_add(at).cast()) }
+        unsafe { AtomicU64::from_ptr(self.base.add(at).cast()) }
     }
 
     #[inline]
     fn u8(&self, at: usize) -> &AtomicU8 {
         // SAFETY: `new`'s caller vouched for `at`, and for the accesses of others.
-        unsafe { AtomicU8::from_ptr(self.base.wrapping_add(at)) }
+        unsafe { AtomicU8::from_ptr(self.base.add(at)) }
     }
 }
 

@@ -19,8 +19,6 @@
 //!   reply comes without a read over the bus (it lives in device memory).
 //! - A fence is expensive only while stores are outstanding. At most one is charged for each store
 //!   instruction, so fences that accompany each poll add nothing.
-//! - As many L1 invalidations as there are repeated polls are taken to be part of them and are not
-//!   charged, except one: a loop of acquires costs as much as a loop of relaxed polls and an acquire.
 //!
 //! What the model omits: contention between warps, the traffic of polls, write combining across
 //! instructions, address translation, caches of the host, instructions of the warp, and the host's
@@ -161,8 +159,6 @@ impl Bus {
         let polling = call.serial_polls.min(1.0);
 
         let fences = call.fences.sys.min(writes);
-        let repeated_polls = (call.serial_polls - 1.0).max(0.0);
-        let l1_drops = (call.l1_drops - repeated_polls).max(call.l1_drops.min(1.0));
 
         Estimate {
             issue_ns: self.write_ns(&call.stores) + self.write_ns(&call.atomics),
@@ -172,7 +168,7 @@ impl Bus {
                 + (writing - polling).max(0.0) * self.one_way_ns,
             reads_ns: call.serial_reads * self.read_ns
                 + self.transfer_ns(call.loads.sectors * READ_BYTES, call.loads.transactions),
-            l1_drops_ns: l1_drops * self.l1_drop_ns,
+            l1_drops_ns: call.l1_drops * self.l1_drop_ns,
         }
     }
 
@@ -249,7 +245,7 @@ mod tests {
             counts.stores.add(&[(0x1000, 8)]);
             counts.fences.sys += 1;
             counts.serial_polls += 7;
-            counts.l1_drops += 2;
+            counts.l1_drops += 1;
             counts.loads.add(&[(0x2000, 16), (0x2010, 16)]);
             counts.loads.add(&[(0x2020, 16), (0x2030, 16)]);
             counts.serial_reads += 2;
@@ -283,19 +279,16 @@ mod tests {
         often.serial_polls = 1000.0;
         assert_eq!(BUS.estimate(&once), BUS.estimate(&often));
 
-        // Nor does it matter if each poll is followed by a fence, or is an acquire.
+        // Nor does it matter if a fence follows each poll.
         let (mut once, mut often) = (once, often);
-        (once.fences.sys, once.l1_drops) = (1.0, 1.0);
-        (often.fences.sys, often.l1_drops) = (1000.0, 1000.0);
+        (once.fences.sys, often.fences.sys) = (1.0, 1000.0);
         assert_eq!(BUS.estimate(&once), BUS.estimate(&often));
-        assert_eq!(BUS.estimate(&once).l1_drops_ns, 50.0);
     }
 
     #[test]
-    fn acquires_besides_polls_are_charged() {
+    fn acquires_are_charged() {
         let mut call = call(1);
-        call.serial_polls = 3.0;
-        call.l1_drops = 5.0;
+        call.l1_drops = 3.0;
         assert_eq!(BUS.estimate(&call).l1_drops_ns, 150.0);
     }
 

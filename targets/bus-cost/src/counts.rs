@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::traffic::Traffic;
 
-/// Fences that warps execute, by scope. Includes those that a release store or atomic implies.
+/// Fences that warps execute, by scope. Includes those that a release store or atomic implies. One that
+/// is repeated without a store in between, as after each poll, counts once.
 ///
 /// `N` is `u64` for counts and `f64` for averages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,7 +27,7 @@ pub struct Fences<N = u64> {
 /// `N` is `u64` for counts and `f64` for averages ([`PerCall`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts<N = u64> {
-    /// Instructions of warps.
+    /// Instructions of warps that at least one lane executes.
     pub warp_instructions: N,
     /// Instructions of lanes: each instruction of a warp counts once for each active lane.
     pub lane_instructions: N,
@@ -42,7 +43,9 @@ pub struct Counts<N = u64> {
     pub device_atomics: N,
     /// Fences.
     pub fences: Fences<N>,
-    /// Acquires at device or system scope. Each invalidates the L1 cache of its multiprocessor.
+    /// Acquires at device or system scope, each of which invalidates the L1 cache of its
+    /// multiprocessor. One that is repeated without a store in between, which polls or spins, counts
+    /// once.
     pub l1_drops: N,
     /// Round trips over the bus of loads and atomics that depended on each other, without polls.
     pub serial_reads: N,

@@ -149,6 +149,7 @@ fn polls_and_calls_are_counted_apart() {
     assert_eq!(calls.counts.fences.sys, 1);
     assert!(calls.counts.serial_polls > 1, "{calls:?}");
     assert_eq!(calls.counts.serial_polls, calls.counts.polls.instructions);
+    assert_eq!(calls.counts.l1_drops, 1);
     // The word after the polled one, and outside of the call one more.
     assert_eq!(calls.counts.serial_reads, 1);
     assert_eq!(costs.launch.serial_reads, 2);

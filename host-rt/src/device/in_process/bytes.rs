@@ -10,7 +10,8 @@ const SHORT: usize = 192;
 ///
 /// # Safety
 /// `from` is readable for `len` bytes, which no one writes meanwhile; those at `to` lie in one
-/// allocation, and other threads access them atomically or ordered with this.
+/// allocation, which begins at a multiple of 8 bytes, and other threads access them atomically or
+/// ordered with this.
 pub(super) unsafe fn copy_to_shared(to: *mut u8, from: *const u8, len: usize) {
     if len >= SHORT && HAS_MOVE {
         // SAFETY: the caller's promise.
@@ -42,7 +43,8 @@ pub(super) unsafe fn copy_from_shared(to: *mut u8, from: *mut u8, len: usize) {
 /// The words around an address, and its offset in them.
 ///
 /// # Safety
-/// As for [`Coherent::new`], for the bytes that are accessed from the offset on.
+/// As for [`Coherent::new`], for the bytes that are accessed from the offset on. Their allocation
+/// begins at a multiple of 8 bytes, and so contains the whole first word.
 pub(super) unsafe fn words_at(place: *mut u8) -> (Coherent, usize) {
     // SAFETY: the caller's promise for `Coherent::new`; aligned to 8 bytes.
     let words = unsafe { Coherent::new(place.map_addr(|address| address & !7)) };

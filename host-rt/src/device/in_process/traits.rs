@@ -13,7 +13,7 @@ pub(super) const MAX_THREADS: u32 = 1024;
 /// # Safety
 /// Ranges that [`resolve`](Self::resolve) returns are valid in full for as long as the `Held` value
 /// lives. Other threads access them atomically, or are kernels, which are responsible for their own
-/// accesses.
+/// accesses. They lie in an allocation that begins at a multiple of 8 bytes.
 pub(super) unsafe trait InProcess: Device + 'static {
     /// Keeps a range in place.
     type Held;

@@ -1,4 +1,4 @@
-//! The registers that an instruction uses.
+//! The registers and the order of an instruction.
 
 use super::op::{
     Address, Atom, Barrier, BarrierKind, Callee, Collective, CollectiveKind, Load, Op, Reg, Src,
@@ -6,6 +6,18 @@ use super::op::{
 };
 
 impl Op {
+    /// Whether it acquires or releases.
+    pub(crate) fn is_ordered(&self) -> bool {
+        let semantics = match self {
+            Self::Load(load) => load.semantics,
+            Self::Store(store) => store.semantics,
+            Self::Atom(atom) => atom.semantics,
+            Self::Fence { .. } => return true,
+            _ => return false,
+        };
+        semantics.acquires() || semantics.releases()
+    }
+
     /// Calls `visit` with each register that the operation reads or writes; predicates are none.
     pub(crate) fn for_each_register(&self, visit: &mut impl FnMut(Reg)) {
         let mut registers = Registers(visit);

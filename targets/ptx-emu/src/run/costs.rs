@@ -5,9 +5,11 @@
 //! that is one *serial read*. The reads that were outstanding at that time arrive together.
 //! Divergent groups are counted one by one, although a GPU overlaps their waits.
 //!
-//! A read is a *poll* if its instruction has read the same address before in the same call. The
-//! number of polls depends on the speed of the host, so they are counted apart. Whether an
-//! instruction polls is known only at the end, so reads are counted by instruction.
+//! An access or a fence is *repeated* if the lane has executed the instruction before, in the same
+//! call, with the same address, and has not stored to mapped memory since: it polls or spins. How
+//! often it does depends on the speed of the host. So repeated fences and acquires are not counted
+//! again, and reads of instructions that were repeated at least once are counted as polls. That is
+//! known only at the end, so reads are counted by instruction.
 
 use std::collections::HashMap;
 
@@ -50,8 +52,37 @@ struct Reads {
 struct SiteReads {
     reads: Pair<Reads>,
     polls: bool,
-    /// The call and the address of each lane's last read.
-    last: [Option<(u32, u64)>; LANES],
+    last: LastExecutions,
+}
+
+/// The last execution of an instruction, by lane.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastExecutions([Option<Execution>; LANES]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Execution {
+    call: u32,
+    /// 0 for a fence.
+    address: u64,
+    /// The lane's stores to mapped memory so far.
+    stores: u64,
+}
+
+impl LastExecutions {
+    /// Notes an execution. Returns whether it repeats the last one in all lanes.
+    fn repeat(&mut self, executed: &Executed<'_>, stores: &[u64; LANES]) -> bool {
+        let mut repeats = true;
+        for lane in lanes_of(executed.active) {
+            let execution = Some(Execution {
+                call: executed.call,
+                address: executed.addresses.map_or(0, |addresses| addresses[lane]),
+                stores: stores[lane],
+            });
+            repeats &= self.0[lane] == execution;
+            self.0[lane] = execution;
+        }
+        repeats
+    }
 }
 
 /// A read whose value has not arrived.
@@ -82,6 +113,10 @@ pub(super) struct Executed<'a> {
 pub(super) struct CostRecorder {
     counts: Pair<Counts>,
     reads: HashMap<Site, SiteReads>,
+    /// Of instructions that acquire or release.
+    ordered: HashMap<Site, LastExecutions>,
+    /// Stores of each lane to mapped memory, and atomic operations there.
+    stores: [u64; LANES],
     warp_calls: u64,
     lane_calls: u64,
     outstanding: Vec<Outstanding>,
@@ -103,28 +138,39 @@ impl CostRecorder {
             counts.lane_instructions += lanes;
         });
         self.wait_for_operands(executed);
+        let is_repeated = executed.op.is_ordered() && {
+            let last = self.ordered.entry(executed.site).or_default();
+            last.repeat(executed, &self.stores)
+        };
         match executed.op {
             Op::Load(load) => {
                 let mapped = self.mapped(executed, load.bytes * load.ds.len() as u32);
                 if !mapped.is_empty() {
                     self.read(executed, &mapped, &load.ds);
                 }
-                self.acquire(executed, load.semantics, load.scope, !mapped.is_empty());
+                self.acquire(
+                    executed,
+                    (load.semantics, load.scope),
+                    !mapped.is_empty(),
+                    is_repeated,
+                );
             }
             Op::Store(store) => {
-                self.release(executed, store.semantics, store.scope);
+                self.release(executed, (store.semantics, store.scope), is_repeated);
                 let mapped = self.mapped(executed, store.bytes * store.sources.len() as u32);
                 if !mapped.is_empty() {
                     self.counts
                         .each(in_call, |counts| counts.stores.add(&mapped));
+                    self.note_stores(executed);
                 }
             }
             Op::Atom(atom) => {
-                self.release(executed, atom.semantics, atom.scope);
+                self.release(executed, (atom.semantics, atom.scope), is_repeated);
                 let mapped = self.mapped(executed, atom.bytes);
                 if !mapped.is_empty() {
                     self.counts
                         .each(in_call, |counts| counts.atomics.add(&mapped));
+                    self.note_stores(executed);
                     if let Some(d) = atom.d {
                         self.outstanding(executed, &[d]);
                     }
@@ -132,11 +178,16 @@ impl CostRecorder {
                     self.counts
                         .each(in_call, |counts| counts.device_atomics += 1);
                 }
-                self.acquire(executed, atom.semantics, atom.scope, !mapped.is_empty());
+                self.acquire(
+                    executed,
+                    (atom.semantics, atom.scope),
+                    !mapped.is_empty(),
+                    is_repeated,
+                );
             }
             Op::Fence { semantics, scope } => {
-                self.fence(executed, *scope);
-                self.acquire(executed, *semantics, *scope, false);
+                self.fence(executed, *scope, is_repeated);
+                self.acquire(executed, (*semantics, *scope), false, is_repeated);
             }
             _ => {}
         }
@@ -157,14 +208,14 @@ impl CostRecorder {
         let site = self.reads.entry(executed.site).or_default();
         site.reads
             .each(executed.call != 0, |reads| reads.traffic.add(mapped));
-        if let Some(addresses) = &executed.addresses {
-            for lane in lanes_of(executed.active).filter(|&lane| is_mapped(addresses[lane])) {
-                let read = Some((executed.call, addresses[lane]));
-                site.polls |= site.last[lane] == read;
-                site.last[lane] = read;
-            }
-        }
+        site.polls |= site.last.repeat(executed, &self.stores);
         self.outstanding(executed, registers);
+    }
+
+    fn note_stores(&mut self, executed: &Executed<'_>) {
+        for lane in lanes_of(executed.active) {
+            self.stores[lane] += 1;
+        }
     }
 
     fn outstanding(&mut self, executed: &Executed<'_>, registers: &[Reg]) {
@@ -219,9 +270,9 @@ impl CostRecorder {
     fn acquire(
         &mut self,
         executed: &Executed<'_>,
-        semantics: Semantics,
-        scope: Scope,
+        (semantics, scope): (Semantics, Scope),
         is_mapped: bool,
+        is_repeated: bool,
     ) {
         if !semantics.acquires() {
             return;
@@ -229,21 +280,29 @@ impl CostRecorder {
         if is_mapped {
             self.wait_for_all(executed);
         }
-        if scope >= Scope::Gpu {
+        if scope >= Scope::Gpu && !is_repeated {
             self.counts
                 .each(executed.call != 0, |counts| counts.l1_drops += 1);
         }
     }
 
-    fn release(&mut self, executed: &Executed<'_>, semantics: Semantics, scope: Scope) {
+    fn release(
+        &mut self,
+        executed: &Executed<'_>,
+        (semantics, scope): (Semantics, Scope),
+        is_repeated: bool,
+    ) {
         if semantics.releases() {
-            self.fence(executed, scope);
+            self.fence(executed, scope, is_repeated);
         }
     }
 
     /// A fence, which waits for earlier reads.
-    fn fence(&mut self, executed: &Executed<'_>, scope: Scope) {
+    fn fence(&mut self, executed: &Executed<'_>, scope: Scope, is_repeated: bool) {
         self.wait_for_all(executed);
+        if is_repeated {
+            return;
+        }
         self.counts.each(executed.call != 0, |counts| match scope {
             Scope::Cta => counts.fences.cta += 1,
             Scope::Gpu => counts.fences.gpu += 1,

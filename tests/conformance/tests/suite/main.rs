@@ -8,6 +8,7 @@
 
 mod c_image;
 mod context;
+mod costs;
 mod counters;
 mod crowd;
 mod deadline;
@@ -107,6 +108,7 @@ fn per_wire() -> Vec<Test> {
     [
         shapes::TESTS,
         context::TESTS,
+        costs::TESTS,
         counters::TESTS,
         crowd::TESTS,
         maps::TESTS,

@@ -12,7 +12,8 @@ use crate::device::{
     DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Outcome, Params,
 };
 
-// SAFETY: device memory lives as long as the device, and device threads access it atomically.
+// SAFETY: device memory, a mapping of whole pages, lives as long as the device, and device threads
+// access it atomically.
 unsafe impl InProcess for EmuDevice {
     type Held = ();
 

@@ -22,7 +22,8 @@ use crate::device::{
 type KernelCode = unsafe extern "C" fn(*const *const c_void);
 
 // SAFETY: the arena lives as long as the device, a module as long as its kernels and ranges;
-// besides copies, only kernels access either.
+// besides copies, only kernels access either. The arena and the segments of a module are mappings of
+// whole pages.
 unsafe impl InProcess for HostDevice {
     /// Keeps an image loaded.
     type Held = Option<Arc<HostModule>>;

@@ -1,0 +1,188 @@
+//! What a call costs on the bus, by wire and call: counts of an emulated GPU, and estimates.
+
+use std::fmt::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use host_rt::bus_cost::{BUSES, Costs, CountCosts, PerCall};
+use host_rt::shared_abi::wire::WireKind;
+use host_rt::{Grid, Runtime};
+use serde::Serialize;
+
+use super::context::Bench;
+use super::kinds::Call;
+use super::options::Options;
+use super::session::functions;
+use crate::costs::{self, ENTRY};
+use crate::output;
+
+/// Calls of each device thread. The average is exact if each call costs the same.
+const CALLS: u64 = 64;
+
+/// Device threads, of one team: a lane alone, and a warp.
+const THREADS: [u32; 2] = [1, 32];
+
+/// The costs of one kind of call.
+struct Counted {
+    wire: &'static str,
+    call: &'static str,
+    threads: u32,
+    costs: Costs,
+}
+
+/// The costs of one kind of call, as JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    wire: &'a str,
+    call: &'a str,
+    threads: u32,
+    #[serde(flatten)]
+    report: costs::Report<'a>,
+}
+
+/// Counts the selected calls on the selected wires, and prints the counts.
+pub(super) fn run(options: &Options) -> anyhow::Result<()> {
+    let bench = Bench::open(options)?;
+    let mut all = Vec::new();
+    for &wire in &options.wires {
+        // The host's time is not counted.
+        for call in options.calls().into_iter().filter(|call| !call.waits()) {
+            for threads in THREADS {
+                let name = wire.name().unwrap_or_default();
+                bench
+                    .watchdog
+                    .at(format!("{name} {}, {threads} threads", call.name));
+                all.push(Counted {
+                    wire: name,
+                    call: call.name,
+                    threads,
+                    costs: count(&bench, wire, call, threads)?,
+                });
+            }
+        }
+    }
+    if options.json {
+        let answers: Vec<_> = all.iter().map(Counted::answer).collect();
+        return output::json(&answers);
+    }
+    output::print(&render(&bench, &all)?)
+}
+
+/// Counts one kind of call.
+fn count(bench: &Bench, wire: WireKind, call: &Call, threads: u32) -> anyhow::Result<Costs> {
+    let counted = Arc::new(Mutex::new(None));
+    let sink = Arc::clone(&counted);
+    let runtime = Runtime::builder(bench.name())
+        .wire(wire)
+        .costs(CountCosts {
+            entry: ENTRY.to_owned(),
+            sink: Arc::new(move |_, costs| {
+                *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
+            }),
+        })
+        .build()?;
+    let kernel = runtime
+        .load(&bench.image, &functions()?)?
+        .kernel("repeat")?;
+    let grid = Grid { teams: 1, threads };
+    // SAFETY: the parameters are the kernel's, which accesses no memory of the host.
+    unsafe { kernel.launch(grid, &[&call.what, &CALLS])? }.wait()?;
+    let costs = counted
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    costs.context("the device has not counted the launch")
+}
+
+impl Counted {
+    fn answer(&self) -> Answer<'_> {
+        Answer {
+            wire: self.wire,
+            call: self.call,
+            threads: self.threads,
+            report: costs::Report::new(&self.costs),
+        }
+    }
+}
+
+/// The table.
+fn render(bench: &Bench, all: &[Counted]) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    let out = &mut text;
+    writeln!(
+        out,
+        "costs on {} of a call by all threads of a team together: counts, and estimates (no \
+         measurements) without the host's time\n",
+        bench.name()
+    )?;
+    write!(
+        out,
+        "{:<9} {:<11} {:>7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}",
+        "wire",
+        "call",
+        "threads",
+        "instructions",
+        "stores",
+        "fences",
+        "reads",
+        "drops",
+        "poll loads",
+        "atomics",
+    )?;
+    for bus in &BUSES {
+        write!(out, "  {:>24}", bus.name)?;
+    }
+    writeln!(out)?;
+    for counted in all {
+        line(out, counted)?;
+    }
+    writeln!(
+        out,
+        "\nstores: write transactions on the bus; fences: of the system; reads: round trips over the \
+         bus after each other, besides polls;\ndrops: acquires that drop the L1 cache, repeated ones \
+         once; poll loads: read transactions of one poll; atomics: on device memory;\n\
+         instructions: of warps, polls included; in brackets: relative to an exchange of two flags"
+    )?;
+    Ok(text)
+}
+
+fn line(out: &mut String, counted: &Counted) -> fmt::Result {
+    let Counted {
+        wire,
+        call,
+        threads,
+        costs,
+    } = counted;
+    let Some(per_call) = per_team_call(costs, *threads) else {
+        return writeln!(out, "{wire:<9} {call:<11} {threads:>7} no calls");
+    };
+    let polls = per_call.polls.transactions / per_call.serial_polls.max(1.0);
+    write!(
+        out,
+        "{wire:<9} {call:<11} {threads:>7} {:>12.0} {:>7.1} {:>7.1} {:>7.1} {:>7.1} {:>10.1} {:>8.1}",
+        per_call.warp_instructions,
+        per_call.stores.transactions,
+        per_call.fences.sys,
+        per_call.serial_reads,
+        per_call.l1_drops,
+        polls,
+        per_call.device_atomics,
+    )?;
+    for bus in &BUSES {
+        let total = bus.estimate(&per_call).total_ns();
+        write!(
+            out,
+            "  {:>12.2} us ({:>6.2})",
+            total / 1000.0,
+            total / bus.two_flag().total_ns()
+        )?;
+    }
+    writeln!(out)
+}
+
+/// The averages of one call by each of `threads` lanes, which may enter it in several groups.
+fn per_team_call(costs: &Costs, threads: u32) -> Option<PerCall> {
+    let mut calls = costs.calls.clone();
+    calls.warp_calls = calls.lane_calls / u64::from(threads);
+    calls.per_warp_call()
+}

@@ -1,0 +1,55 @@
+//! What a call does on the bus, counted by emulated GPUs: figures that a change of a wire should
+//! lower, and must not raise.
+
+use std::sync::{Arc, Mutex};
+
+use conformance::Target;
+use conformance_calls::Nothing;
+use host_rt::Functions;
+use host_rt::bus_cost::{Costs, CountCosts};
+use host_rt::shared_abi::wire::WireKind;
+
+use crate::session::{Session, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] =
+    &[test!(a_call_on_the_bus).only(|target| target.is_emu() && target.wire == WireKind::NATIVE)];
+
+/// The counts of `threads` that each call once, without arguments.
+fn costs(target: &Target, threads: u32) -> Costs {
+    let counted = Arc::new(Mutex::new(None));
+    let sink = Arc::clone(&counted);
+    let builder = target.builder().costs(CountCosts {
+        entry: "GOMP_target_ext".to_owned(),
+        sink: Arc::new(move |kernel, costs| {
+            assert_eq!(kernel, "call_nothing");
+            *sink.lock().unwrap() = Some(costs.clone());
+        }),
+    });
+    let mut functions = Functions::new();
+    functions.add(Nothing::bind(|| ())).unwrap();
+    let session = Session::build(target, builder, &functions);
+    let done = session.zeroed::<u32>(threads as usize);
+    session.run("call_nothing", (1, threads), &[&done]).unwrap();
+    assert_eq!(read::<u32>(&done), vec![1; threads as usize]);
+    counted.lock().unwrap().take().expect("it was counted")
+}
+
+/// A typed call has one argument, for its result, which its slot carries.
+fn a_call_on_the_bus(target: &Target) {
+    for threads in [1, 32] {
+        let costs = costs(target, threads);
+        let calls = &costs.calls;
+        assert_eq!((calls.warp_calls, calls.lane_calls), (1, threads.into()));
+        let counts = &calls.counts;
+        // Header and argument of each lane, and the ready hints, which share a line.
+        let expected = 10 * u64::from(threads) + 1;
+        assert_eq!(counts.stores.transactions, expected, "{counts:?}");
+        assert_eq!(counts.atomics.instructions, 0);
+        assert_eq!(counts.device_atomics, 2, "claim and release");
+        assert_eq!(counts.serial_reads, 3, "{counts:?}");
+        let fences = if target.runs_in_lock_step() { 3 } else { 1 };
+        assert_eq!(counts.fences.sys, fences, "{counts:?}");
+        assert!(costs.launch.warp_instructions > counts.warp_instructions);
+    }
+}
