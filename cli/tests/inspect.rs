@@ -44,6 +44,7 @@ fn an_image_in_rust() {
             "pauses",
             "ping_count",
             "ping_time",
+            "repeat",
             "time"
         ]
     );
