@@ -79,6 +79,10 @@ impl Text {
 
     /// Waits until all text before `position` is written; `false` if it is not by `until`.
     pub(super) fn wait(&self, position: u64, until: Option<Instant>) -> bool {
+        // The poller may not have started it yet, and this thread must not be the one that blocks.
+        if self.needs_writer(position) {
+            Writer(Arc::clone(&self.shared)).start();
+        }
         let mut state = self.state();
         if state.awaited < position {
             state.awaited = position;
@@ -113,6 +117,12 @@ impl Text {
             let mut state = self.state();
             state.is_stuck = state.written < state.end;
         }
+    }
+
+    /// Whether there is unwritten text before `position`, and no thread to write it.
+    fn needs_writer(&self, position: u64) -> bool {
+        let state = self.state();
+        !state.has_writer && state.written < position
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -191,7 +201,20 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::State;
+    use super::{State, Text};
+
+    #[test]
+    fn a_wait_starts_the_writer() {
+        let text = Text::default();
+        let (end, writer) = text.push(b"");
+        assert!(writer.is_some() && !text.needs_writer(end));
+        // As if there were text, which the test does not print.
+        text.state().end = 1;
+        assert!(text.needs_writer(1));
+        let until = Some(std::time::Instant::now());
+        assert!(!text.wait(1, until));
+        assert!(text.state().has_writer);
+    }
 
     #[test]
     fn characters_are_not_split() {
