@@ -2,7 +2,11 @@
 //! times.
 #![no_std]
 
+#[cfg(test)]
+extern crate std;
+
 pub mod buckets;
+pub mod rpc;
 
 host_fn::host_functions! {
     /// Does nothing.

@@ -2,18 +2,21 @@
 
 use core::ptr::null_mut;
 
+use bench_calls::rpc::RPC;
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK, nothing, touch, touch_large, work};
 use device_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use device_rt::shared_abi::image::FunctionInfo;
 use device_rt::shared_abi::status::Status;
 
-use crate::GOMP_target_ext;
+use crate::{GOMP_target_ext, rpc};
 
-/// A closure that makes the call, and returns `false` once a call has failed.
+/// A closure that makes the call, and returns `false` once a call has failed. Calls by RPC are made
+/// only if the host has written the RPC client, and serves it.
 pub(crate) fn caller(what: u32) -> impl FnMut() -> bool {
     let mut small = [0u8; 64];
     let mut large = [0u8; 4096];
     move || match what {
+        _ if what & RPC != 0 => by_rpc(what & !RPC, &mut small, &mut large),
         EMPTY => bare(),
         TYPED => nothing().is_ok(),
         TOFROM => {
@@ -26,6 +29,18 @@ pub(crate) fn caller(what: u32) -> impl FnMut() -> bool {
         }
         WORK => work().is_ok(),
         _ => true,
+    }
+}
+
+/// Makes the call by RPC.
+fn by_rpc(what: u32, small: &mut [u8; 64], large: &mut [u8; 4096]) -> bool {
+    let expected = [small[0].wrapping_add(1), large[0].wrapping_add(1)];
+    // SAFETY: whoever asks for calls by RPC has written the client, and serves it (see `caller`).
+    let done = unsafe { rpc::call(what, small, large) };
+    match what {
+        TOFROM => arrived(done, small[0], expected[0]),
+        LARGE => arrived(done, large[0], expected[1]),
+        _ => done,
     }
 }
 

@@ -11,6 +11,7 @@
 mod calls;
 mod measure;
 mod ping;
+mod rpc;
 
 #[path = "../../quiet/src/arithmetic.rs"]
 mod arithmetic_of_quiet;
@@ -22,6 +23,7 @@ use calls::caller;
 use measure::{Calibration, Window};
 
 pub use ping::{ping_count, ping_time};
+pub use rpc::verify_rpc;
 
 device_rt::image!();
 

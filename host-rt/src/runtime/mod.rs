@@ -62,7 +62,7 @@ pub use self::program::{Kernel, KernelArg, Program};
 use self::transfers::Counts;
 pub use self::transfers::Transfers;
 pub use self::typed::TypedKernel;
-use crate::device::{Device, DeviceAddr, Fill, MemoryInfo, Queue};
+use crate::device::{Device, DeviceAddr, Fill, MappedMemory, MemoryInfo, Queue};
 use crate::map::PresentTable;
 use crate::serve::{Cost, LaunchWire, Server, Waiting};
 use crate::wire::Reservation;
@@ -236,6 +236,15 @@ impl Runtime {
     pub fn alloc_filled(&self, bytes: u64, fill: Fill) -> Result<DeviceBuffer> {
         let address = self.inner.device.alloc(bytes, fill)?;
         Ok(self.buffer(address, bytes))
+    }
+
+    /// Allocates zeroed mapped memory, which the host and the device see, for protocols of the
+    /// caller's own.
+    ///
+    /// # Errors
+    /// There is not enough memory.
+    pub fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory> {
+        Ok(self.inner.device.alloc_mapped(bytes)?)
     }
 
     /// Takes ownership of newly allocated device memory.
