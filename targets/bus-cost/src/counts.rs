@@ -101,8 +101,13 @@ pub struct Calls {
 impl Calls {
     /// The averages of a call by lanes together, or `None` if there was no call.
     pub fn per_warp_call(&self) -> Option<PerCall> {
-        let calls = self.warp_calls as f64;
-        (calls > 0.0).then(|| self.counts.map(|count| count as f64 / calls))
+        self.average(self.warp_calls)
+    }
+
+    /// The averages if the counts are those of `calls` calls, or `None` if there was no call.
+    pub fn average(&self, calls: u64) -> Option<PerCall> {
+        let average = |count| count as f64 / calls as f64;
+        (calls > 0).then(|| self.counts.map(average))
     }
 }
 
