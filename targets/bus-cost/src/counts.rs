@@ -33,13 +33,14 @@ pub struct Counts<N = u64> {
     pub lane_instructions: N,
     /// Loads from mapped memory, without polls.
     pub loads: Traffic<N>,
-    /// Loads from mapped memory that poll. Their number depends on how long the emulated host took.
+    /// Loads from mapped memory that poll, and repeated atomics. Their number depends on how long the
+    /// emulated host took.
     pub polls: Traffic<N>,
     /// Stores to mapped memory.
     pub stores: Traffic<N>,
     /// Atomic read-modify-writes of mapped memory.
     pub atomics: Traffic<N>,
-    /// Atomic read-modify-writes of device memory: instructions of warps.
+    /// Atomic read-modify-writes of global device memory: instructions of warps.
     pub device_atomics: N,
     /// Fences.
     pub fences: Fences<N>,
