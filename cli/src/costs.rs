@@ -14,27 +14,37 @@ pub(crate) const ENTRY: &str = "GOMP_target_ext";
 pub(crate) struct Report<'a> {
     #[serde(flatten)]
     costs: &'a Costs,
-    /// The averages of a call by lanes together; absent without calls.
-    per_warp_call: Option<PerCall>,
+    /// The averages of a call, which all estimates are of; absent without calls.
+    pub(crate) per_call: Option<PerCall>,
     /// Estimates, not measurements: the round trip of a call without the host's own time.
-    estimates: Vec<BusEstimate>,
+    pub(crate) estimates: Vec<BusEstimate>,
 }
 
 /// An estimate for a bus.
 #[derive(Debug, Serialize)]
-struct BusEstimate {
+pub(crate) struct BusEstimate {
     bus: &'static str,
     #[serde(flatten)]
     parts: Estimate,
-    total_ns: f64,
+    pub(crate) total_ns: f64,
     /// Relative to a bare exchange of two flags in the same model.
-    to_two_flag: f64,
+    pub(crate) to_two_flag: f64,
 }
 
 impl<'a> Report<'a> {
+    /// A report on calls by lanes together: those that enter at the same time make one call.
     pub(crate) fn new(costs: &'a Costs) -> Self {
-        let per_warp_call = costs.calls.per_warp_call();
-        let estimates = per_warp_call.iter().flat_map(|call| {
+        Self::with_average(costs, costs.calls.per_warp_call())
+    }
+
+    /// A report on calls by each of `threads` lanes, which may enter in several groups.
+    pub(crate) fn per_team(costs: &'a Costs, threads: u32) -> Self {
+        let calls = &costs.calls;
+        Self::with_average(costs, calls.average(calls.lane_calls / u64::from(threads)))
+    }
+
+    fn with_average(costs: &'a Costs, per_call: Option<PerCall>) -> Self {
+        let estimates = per_call.iter().flat_map(|call| {
             BUSES.iter().map(|bus| {
                 let parts = bus.estimate(call);
                 let total_ns = parts.total_ns();
@@ -49,7 +59,7 @@ impl<'a> Report<'a> {
         Self {
             costs,
             estimates: estimates.collect(),
-            per_warp_call,
+            per_call,
         }
     }
 
@@ -64,7 +74,7 @@ impl<'a> Report<'a> {
             calls.entry, calls.warp_calls, calls.lane_calls
         )?;
         writeln!(out, "{:<44} {:>12} {:>14}", "", "per call", "whole launch")?;
-        let call = self.per_warp_call.as_ref();
+        let call = self.per_call.as_ref();
         for (name, count, average) in rows() {
             let average = call.map_or("-".to_owned(), |call| decimal(average(call)));
             let count = count(&self.costs.launch);
@@ -146,4 +156,28 @@ fn rows() -> Vec<Row> {
 fn decimal(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_that_call_one_after_another_make_one_call_of_their_team() {
+        let mut costs = Costs::default();
+        costs.calls.warp_calls = 64;
+        costs.calls.lane_calls = 64;
+        for _ in 0..64 {
+            costs.calls.counts.stores.add(&[(0, 4)]);
+        }
+        let stores = |report: &Report<'_>| {
+            let call = report.per_call.expect("there were calls");
+            for (bus, estimate) in BUSES.iter().zip(&report.estimates) {
+                assert_eq!(estimate.total_ns, bus.estimate(&call).total_ns());
+            }
+            call.stores.transactions
+        };
+        assert_eq!(stores(&Report::new(&costs)), 1.0);
+        assert_eq!(stores(&Report::per_team(&costs, 32)), 32.0);
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use host_rt::bus_cost::{BUSES, Costs, CountCosts, PerCall};
+use host_rt::bus_cost::{BUSES, Costs, CountCosts};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Grid, Runtime};
 use serde::Serialize;
@@ -61,11 +61,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
             }
         }
     }
+    let answers: Vec<_> = all.iter().map(Counted::answer).collect();
     if options.json {
-        let answers: Vec<_> = all.iter().map(Counted::answer).collect();
         return output::json(&answers);
     }
-    output::print(&render(&bench, &all)?)
+    output::print(&render(&bench, &answers)?)
 }
 
 /// Counts one kind of call.
@@ -100,13 +100,13 @@ impl Counted {
             wire: self.wire,
             call: self.call,
             threads: self.threads,
-            report: costs::Report::new(&self.costs),
+            report: costs::Report::per_team(&self.costs, self.threads),
         }
     }
 }
 
 /// The table.
-fn render(bench: &Bench, all: &[Counted]) -> Result<String, fmt::Error> {
+fn render(bench: &Bench, answers: &[Answer<'_>]) -> Result<String, fmt::Error> {
     let mut text = String::new();
     let out = &mut text;
     writeln!(
@@ -133,8 +133,8 @@ fn render(bench: &Bench, all: &[Counted]) -> Result<String, fmt::Error> {
         write!(out, "  {:>24}", bus.name)?;
     }
     writeln!(out)?;
-    for counted in all {
-        line(out, counted)?;
+    for answer in answers {
+        line(out, answer)?;
     }
     writeln!(
         out,
@@ -146,14 +146,14 @@ fn render(bench: &Bench, all: &[Counted]) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-fn line(out: &mut String, counted: &Counted) -> fmt::Result {
-    let Counted {
+fn line(out: &mut String, answer: &Answer<'_>) -> fmt::Result {
+    let Answer {
         wire,
         call,
         threads,
-        costs,
-    } = counted;
-    let Some(per_call) = per_team_call(costs, *threads) else {
+        report,
+    } = answer;
+    let Some(per_call) = &report.per_call else {
         return writeln!(out, "{wire:<9} {call:<11} {threads:>7} no calls");
     };
     let polls = per_call.polls.transactions / per_call.serial_polls.max(1.0);
@@ -168,21 +168,13 @@ fn line(out: &mut String, counted: &Counted) -> fmt::Result {
         polls,
         per_call.device_atomics,
     )?;
-    for bus in &BUSES {
-        let total = bus.estimate(&per_call).total_ns();
+    for estimate in &report.estimates {
         write!(
             out,
             "  {:>12.2} us ({:>6.2})",
-            total / 1000.0,
-            total / bus.two_flag().total_ns()
+            estimate.total_ns / 1000.0,
+            estimate.to_two_flag
         )?;
     }
     writeln!(out)
-}
-
-/// The averages of one call by each of `threads` lanes, which may enter it in several groups.
-fn per_team_call(costs: &Costs, threads: u32) -> Option<PerCall> {
-    let mut calls = costs.calls.clone();
-    calls.warp_calls = calls.lane_calls / u64::from(threads);
-    calls.per_warp_call()
 }

@@ -33,13 +33,14 @@ pub struct Counts<N = u64> {
     pub lane_instructions: N,
     /// Loads from mapped memory, without polls.
     pub loads: Traffic<N>,
-    /// Loads from mapped memory that poll. Their number depends on how long the emulated host took.
+    /// Loads from mapped memory that poll, and repeated atomics. Their number depends on how long the
+    /// emulated host took.
     pub polls: Traffic<N>,
     /// Stores to mapped memory.
     pub stores: Traffic<N>,
     /// Atomic read-modify-writes of mapped memory.
     pub atomics: Traffic<N>,
-    /// Atomic read-modify-writes of device memory: instructions of warps.
+    /// Atomic read-modify-writes of global device memory: instructions of warps.
     pub device_atomics: N,
     /// Fences.
     pub fences: Fences<N>,
@@ -101,8 +102,13 @@ pub struct Calls {
 impl Calls {
     /// The averages of a call by lanes together, or `None` if there was no call.
     pub fn per_warp_call(&self) -> Option<PerCall> {
-        let calls = self.warp_calls as f64;
-        (calls > 0.0).then(|| self.counts.map(|count| count as f64 / calls))
+        self.average(self.warp_calls)
+    }
+
+    /// The averages if the counts are those of `calls` calls, or `None` if there was no call.
+    pub fn average(&self, calls: u64) -> Option<PerCall> {
+        let average = |count| count as f64 / calls as f64;
+        (calls > 0).then(|| self.counts.map(average))
     }
 }
 

@@ -120,6 +120,81 @@ fn atomics_are_told_apart_by_memory() {
 }
 
 #[test]
+fn generic_atomics_on_shared_memory_are_not_counted() {
+    let counts = quiet(
+        2,
+        ".shared .u32 word; .reg .b64 %s; mov.u64 %s, word; cvta.shared.u64 %s, %s;
+         atom.relaxed.gpu.add.u32 %r0, [%s], 1; atom.relaxed.gpu.add.u32 %r1, [%g], 1;",
+    );
+    assert_eq!(counts.device_atomics, 1);
+}
+
+#[test]
+fn stores_of_other_lanes_do_not_end_polls() {
+    // One lane stores to mapped memory, and the other one, which polls, to device memory.
+    let counts = quiet(
+        2,
+        "setp.eq.u32 %p0, %t, 0; selp.b64 %d0, %m, %g, %p0; mov.u32 %r0, 0;
+         again: st.global.u32 [%d0], %r0;
+         @!%p0 ld.relaxed.sys.global.u32 %r1, [%m+128]; add.u32 %r2, %r1, 1;
+         add.u32 %r0, %r0, 1; setp.lt.u32 %p1, %r0, 4; @%p1 bra again;",
+    );
+    assert_eq!(counts.stores.accesses, 4);
+    assert_eq!((counts.serial_reads, counts.serial_polls), (0, 4));
+}
+
+/// Spins until the host has stored to a word.
+const SPIN: &str = "st.relaxed.sys.global.u32 [%m], 1;
+    again: atom.acq_rel.sys.global.cas.b32 %r0, [%m+128], 7, 8;
+    setp.ne.u32 %p0, %r0, 7; @%p0 bra again;";
+
+#[test]
+fn atomics_that_change_nothing_are_repeated() {
+    let counts = costs(1, "", SPIN, |words| {
+        while words[0].load(Ordering::Acquire) == 0 {
+            std::thread::yield_now();
+        }
+        // The kernel tries several times.
+        std::thread::sleep(Duration::from_millis(50));
+        words[32].store(7, Ordering::Release);
+    });
+    let counts = counts.launch;
+    assert_eq!((counts.fences.sys, counts.l1_drops), (1, 1), "{counts:?}");
+    assert_eq!(counts.atomics.instructions, 1);
+    assert_eq!(counts.serial_reads, 0);
+    assert!(counts.serial_polls > 1, "{counts:?}");
+    assert_eq!(counts.polls.instructions + 1, counts.serial_polls);
+    // Those that change memory are not.
+    let counts = quiet(
+        1,
+        "mov.u32 %r0, 0;
+         again: atom.acq_rel.sys.global.add.u32 %r1, [%m], 1; add.u32 %r2, %r1, 1;
+         add.u32 %r0, %r0, 1; setp.lt.u32 %p0, %r0, 4; @%p0 bra again;",
+    );
+    assert_eq!((counts.fences.sys, counts.l1_drops), (4, 4));
+    assert_eq!(counts.atomics.instructions, 4);
+    assert_eq!((counts.serial_reads, counts.serial_polls), (4, 0));
+}
+
+#[test]
+fn reads_of_an_ended_function_are_not_awaited_by_the_next_one() {
+    // Both have the same registers.
+    let functions = ".visible .func reads(.param .b64 at) {
+        .reg .b64 %m; .reg .b32 %r<2>;
+        ld.param.b64 %m, [at]; ld.relaxed.sys.global.u32 %r0, [%m]; ret;
+        }
+        .visible .func computes(.param .b64 at) {
+        .reg .b64 %m; .reg .b32 %r<2>;
+        ld.param.b64 %m, [at]; mov.u32 %r0, 1; add.u32 %r1, %r0, 1; ret;
+        }";
+    let calls = ".param .b64 a; st.param.b64 [a], %m; call reads, (a); call computes, (a);";
+    assert_eq!(costs(1, functions, calls, |_| ()).launch.serial_reads, 0);
+    // A fence still waits for them.
+    let fenced = format!("{calls} fence.acq_rel.sys;");
+    assert_eq!(costs(1, functions, &fenced, |_| ()).launch.serial_reads, 1);
+}
+
+#[test]
 fn polls_and_calls_are_counted_apart() {
     let entry = ".visible .func entry(.param .b64 at) {
         .reg .b64 %m; .reg .b32 %r<3>; .reg .pred %p;

@@ -108,7 +108,11 @@ impl Warp {
                 (outer_base, &call.results),
             );
         }
-        self.frames.leave(group.frame, group.lanes);
+        if self.frames.leave(group.frame, group.lanes)
+            && let Some(costs) = &mut self.costs
+        {
+            costs.end_frame(group.frame);
+        }
         match self.model {
             Model::LockStep => drop(self.groups.pop()),
             Model::Independent => {

@@ -5,11 +5,13 @@
 //! that is one *serial read*. The reads that were outstanding at that time arrive together.
 //! Divergent groups are counted one by one, although a GPU overlaps their waits.
 //!
-//! An access or a fence is *repeated* if the lane has executed the instruction before, in the same
-//! call, with the same address, and has not stored to mapped memory since: it polls or spins. How
-//! often it does depends on the speed of the host. So repeated fences and acquires are not counted
-//! again, and reads of instructions that were repeated at least once are counted as polls. That is
-//! known only at the end, so reads are counted by instruction.
+//! An access or a fence is *repeated* if in every active lane its previous execution was in the same
+//! call, with the same address, and the lane has not stored to mapped memory since: it polls or
+//! spins. An atomic operation that changes nothing, such as a failed compare-and-swap, is no store.
+//! How often an instruction is repeated depends on the speed of the host. So repeated fences,
+//! acquires and atomic operations are not counted again, and reads of instructions that were repeated
+//! at least once are counted as polls. That is known only at the end, so reads are counted by
+//! instruction.
 
 use std::collections::HashMap;
 
@@ -18,7 +20,7 @@ use bus_cost::{Calls, Costs, Counts, Traffic};
 use super::frame::FrameId;
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::op::{Op, Pc, Reg, Scope, Semantics};
-use crate::memory::is_mapped;
+use crate::memory::{is_global, is_mapped};
 
 /// An instruction: its function and its position there.
 type Site = (u32, Pc);
@@ -52,7 +54,6 @@ struct Reads {
 struct SiteReads {
     reads: Pair<Reads>,
     polls: bool,
-    last: LastExecutions,
 }
 
 /// The last execution of an instruction, by lane.
@@ -108,14 +109,37 @@ pub(super) struct Executed<'a> {
     pub(super) addresses: Option<Lanes>,
 }
 
+impl Executed<'_> {
+    /// The active lanes whose address is in some kind of memory.
+    fn lanes_in(&self, is_in: impl Fn(u64) -> bool) -> Mask {
+        let Some(addresses) = &self.addresses else {
+            return 0;
+        };
+        let lanes = lanes_of(self.active).filter(|&lane| is_in(addresses[lane]));
+        lanes.fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// The accesses to mapped memory, of `bytes` each.
+    fn mapped(&self, bytes: u32) -> Vec<(u64, u32)> {
+        lanes_of(self.lanes_in(is_mapped))
+            .filter_map(|lane| Some((self.addresses.as_ref()?[lane], bytes)))
+            .collect()
+    }
+}
+
+/// Whether an address is in the device's own global memory.
+fn is_device(address: u64) -> bool {
+    is_global(address) && !is_mapped(address)
+}
+
 /// The counts of some warps.
 #[derive(Debug, Default)]
 pub(super) struct CostRecorder {
     counts: Pair<Counts>,
     reads: HashMap<Site, SiteReads>,
-    /// Of instructions that acquire or release.
-    ordered: HashMap<Site, LastExecutions>,
-    /// Stores of each lane to mapped memory, and atomic operations there.
+    /// Of instructions that access mapped memory, acquire or release.
+    executions: HashMap<Site, LastExecutions>,
+    /// Stores of each lane to mapped memory, and atomic operations that changed it.
     stores: [u64; LANES],
     warp_calls: u64,
     lane_calls: u64,
@@ -138,50 +162,56 @@ impl CostRecorder {
             counts.lane_instructions += lanes;
         });
         self.wait_for_operands(executed);
-        let is_repeated = executed.op.is_ordered() && {
-            let last = self.ordered.entry(executed.site).or_default();
+        let is_mapped = executed.lanes_in(is_mapped) != 0;
+        let is_repeated = (is_mapped || executed.op.is_ordered()) && {
+            let last = self.executions.entry(executed.site).or_default();
             last.repeat(executed, &self.stores)
         };
         match executed.op {
             Op::Load(load) => {
-                let mapped = self.mapped(executed, load.bytes * load.ds.len() as u32);
-                if !mapped.is_empty() {
-                    self.read(executed, &mapped, &load.ds);
+                if is_mapped {
+                    let mapped = executed.mapped(load.bytes * load.ds.len() as u32);
+                    self.read(executed, &mapped, is_repeated);
+                    self.outstanding(executed, &load.ds);
                 }
                 self.acquire(
                     executed,
                     (load.semantics, load.scope),
-                    !mapped.is_empty(),
+                    is_mapped,
                     is_repeated,
                 );
             }
             Op::Store(store) => {
                 self.release(executed, (store.semantics, store.scope), is_repeated);
-                let mapped = self.mapped(executed, store.bytes * store.sources.len() as u32);
-                if !mapped.is_empty() {
+                if is_mapped {
+                    let mapped = executed.mapped(store.bytes * store.sources.len() as u32);
                     self.counts
                         .each(in_call, |counts| counts.stores.add(&mapped));
-                    self.note_stores(executed);
+                    self.note_stores(executed, executed.active);
                 }
             }
             Op::Atom(atom) => {
                 self.release(executed, (atom.semantics, atom.scope), is_repeated);
-                let mapped = self.mapped(executed, atom.bytes);
-                if !mapped.is_empty() {
-                    self.counts
-                        .each(in_call, |counts| counts.atomics.add(&mapped));
-                    self.note_stores(executed);
+                if is_mapped {
+                    let mapped = executed.mapped(atom.bytes);
+                    if is_repeated {
+                        self.read(executed, &mapped, true);
+                    } else {
+                        self.counts
+                            .each(in_call, |counts| counts.atomics.add(&mapped));
+                    }
                     if let Some(d) = atom.d {
                         self.outstanding(executed, &[d]);
                     }
-                } else if executed.addresses.is_some() {
+                }
+                if executed.lanes_in(is_device) != 0 {
                     self.counts
                         .each(in_call, |counts| counts.device_atomics += 1);
                 }
                 self.acquire(
                     executed,
                     (atom.semantics, atom.scope),
-                    !mapped.is_empty(),
+                    is_mapped,
                     is_repeated,
                 );
             }
@@ -193,28 +223,27 @@ impl CostRecorder {
         }
     }
 
-    /// The accesses to mapped memory.
-    fn mapped(&self, executed: &Executed<'_>, bytes: u32) -> Vec<(u64, u32)> {
-        let Some(addresses) = &executed.addresses else {
-            return Vec::new();
-        };
-        lanes_of(executed.active)
-            .filter(|&lane| is_mapped(addresses[lane]))
-            .map(|lane| (addresses[lane], bytes))
-            .collect()
-    }
-
-    fn read(&mut self, executed: &Executed<'_>, mapped: &[(u64, u32)], registers: &[Reg]) {
+    fn read(&mut self, executed: &Executed<'_>, mapped: &[(u64, u32)], is_repeated: bool) {
         let site = self.reads.entry(executed.site).or_default();
         site.reads
             .each(executed.call != 0, |reads| reads.traffic.add(mapped));
-        site.polls |= site.last.repeat(executed, &self.stores);
-        self.outstanding(executed, registers);
+        site.polls |= is_repeated;
     }
 
-    fn note_stores(&mut self, executed: &Executed<'_>) {
-        for lane in lanes_of(executed.active) {
+    /// Notes that `lanes` have changed memory, which may be mapped.
+    pub(super) fn note_stores(&mut self, executed: &Executed<'_>, lanes: Mask) {
+        for lane in lanes_of(executed.lanes_in(is_mapped) & lanes) {
             self.stores[lane] += 1;
+        }
+    }
+
+    /// A function has ended. Its reads stay outstanding, but no instruction uses their registers,
+    /// which the next function with the same frame has again.
+    pub(super) fn end_frame(&mut self, frame: FrameId) {
+        for read in &mut self.outstanding {
+            if read.frame == frame {
+                read.registers = Box::default();
+            }
         }
     }
 

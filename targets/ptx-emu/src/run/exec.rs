@@ -115,10 +115,11 @@ fn run_group(
             threads: &warp.threads,
             place: (number, pc),
         };
+        let mut counted = None;
         if let Some(costs) = &mut warp.costs
             && active != 0
         {
-            costs.record(&Executed {
+            let executed = Executed {
                 op: &instr.op,
                 site: (number, pc),
                 frame: id,
@@ -126,7 +127,9 @@ fn run_group(
                 lanes,
                 active,
                 addresses: global_addresses(&instr.op, function, frame, &ids),
-            });
+            };
+            costs.record(&executed);
+            counted = Some((costs, executed));
         }
         let mut is_stuck = false;
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
@@ -154,6 +157,9 @@ fn run_group(
             // The other lanes have finished it.
             .inspect_err(|_| warp.groups[at].pc = pc + 1)
             .map_err(fault(pc))?;
+            if let Some((costs, executed)) = &mut counted {
+                costs.note_stores(executed, acted);
+            }
             block.polls |= polls;
             if (changed || polls) && warp.is_diverged() {
                 warp.groups[at].pc = pc;

@@ -138,12 +138,14 @@ impl Frames {
         self.counted == Some(number)
     }
 
-    /// Lanes leave a call, which ends with the last one.
-    pub(super) fn leave(&mut self, id: FrameId, lanes: Mask) {
+    /// Lanes leave a call, which ends with the last one. Returns whether it has ended.
+    pub(super) fn leave(&mut self, id: FrameId, lanes: Mask) -> bool {
         let frame = &mut self.all[id];
         frame.live &= !lanes;
-        if frame.live == 0 {
+        let has_ended = frame.live == 0;
+        if has_ended {
             self.free.push(id);
         }
+        has_ended
     }
 }
