@@ -148,6 +148,7 @@ fn rows() -> Vec<Row> {
         row!("acquires that drop the L1 cache", l1_drops),
         row!("reads that depend on each other", serial_reads),
         row!("polls that depend on each other", serial_polls),
+        row!("exchanges with the host", exchanges),
     ]);
     rows
 }

@@ -1,22 +1,22 @@
 //! The model: the time of a call, estimated from its counts. This file alone has the parameters.
 //!
-//! The estimate is the time from a warp's first store to its view of the reply, if the host needs no
-//! time. With `L` for [`Bus::read_ns`] and `T` for [`Bus::one_way_ns`], it is the sum of:
+//! The estimate is the time from a warp's first store to its view of the last reply, if the host needs
+//! no time. With `L` for [`Bus::read_ns`] and `T` for [`Bus::one_way_ns`], it is the sum of:
 //!
 //! | part | formula |
 //! |---|---|
 //! | [`Estimate::issue_ns`] | time to send all stores and atomics: (bytes + transactions × `request_bytes`) / `bytes_per_ns` |
 //! | [`Estimate::fences_ns`] | system fences × `fence_ns` |
-//! | [`Estimate::request_ns`] | `T`: the last store travels to the host |
-//! | [`Estimate::reply_ns`] | `L` / 2 + `T`: polls follow each other without a pause, so the host's reply waits for half a poll on average, and then travels back |
+//! | [`Estimate::request_ns`] | exchanges × `T`: the last store travels to the host |
+//! | [`Estimate::reply_ns`] | exchanges × (`L` / 2 + `T`): polls follow each other without a pause, so the host's reply waits for half a poll on average, and then travels back |
 //! | [`Estimate::reads_ns`] | serial reads × `L`, plus the time to send their data: (sectors × 32 + transactions × `request_bytes`) / `bytes_per_ns` |
 //! | [`Estimate::l1_drops_ns`] | L1 invalidations × `l1_drop_ns` |
 //!
 //! An emulated host takes its time, so an emulated call polls more often than one on hardware. The
 //! number of polls must not matter:
 //!
-//! - `reply_ns` depends only on whether a call polls. A call that stores and does not poll gets `T`: its
-//!   reply comes without a read over the bus (it lives in device memory).
+//! - Only the first poll of each exchange is charged. A call that stores and does not poll makes one
+//!   exchange, whose reply takes `T`: it comes without a read over the bus (it lives in device memory).
 //! - A fence is expensive only while stores are outstanding. At most one is charged for each store
 //!   instruction, so fences that accompany each poll add nothing.
 //!
@@ -154,18 +154,17 @@ impl Bus {
     /// The estimated round trip of a call. See the module's documentation for the formula.
     pub fn estimate(&self, call: &PerCall) -> Estimate {
         let writes = call.stores.instructions + call.atomics.instructions;
-        // The share of calls that write, and of those that poll.
-        let writing = writes.min(1.0);
-        let polling = call.serial_polls.min(1.0);
+        // Exchanges whose reply is in device memory are not counted.
+        let uncounted = (writes.min(1.0) - call.exchanges).max(0.0);
 
         let fences = call.fences.sys.min(writes);
 
         Estimate {
             issue_ns: self.write_ns(&call.stores) + self.write_ns(&call.atomics),
             fences_ns: fences * self.fence_ns,
-            request_ns: writing * self.one_way_ns,
-            reply_ns: polling * (self.read_ns / 2.0 + self.one_way_ns)
-                + (writing - polling).max(0.0) * self.one_way_ns,
+            request_ns: (call.exchanges + uncounted) * self.one_way_ns,
+            reply_ns: call.exchanges * (self.read_ns / 2.0 + self.one_way_ns)
+                + uncounted * self.one_way_ns,
             reads_ns: call.serial_reads * self.read_ns
                 + self.transfer_ns(call.loads.sectors * READ_BYTES, call.loads.transactions),
             l1_drops_ns: call.l1_drops * self.l1_drop_ns,
@@ -173,7 +172,7 @@ impl Bus {
     }
 
     /// A bare exchange of two flags: one store to the host, then polls, without a fence. It is a lower
-    /// bound of every call that stores and polls.
+    /// bound of every call that stores at least a word and polls at least once.
     pub fn two_flag(&self) -> Estimate {
         self.estimate(&PerCall {
             stores: Traffic {
@@ -184,7 +183,7 @@ impl Bus {
                 lines: 1.0,
                 transactions: 1.0,
             },
-            serial_polls: 1.0,
+            exchanges: 1.0,
             ..PerCall::default()
         })
     }
@@ -227,6 +226,7 @@ mod tests {
         };
         calls.counts.stores.add(&accesses);
         calls.counts.serial_polls = 1;
+        calls.counts.exchanges = 1;
         calls.per_warp_call().expect("there was a call")
     }
 
@@ -245,6 +245,7 @@ mod tests {
             counts.stores.add(&[(0x1000, 8)]);
             counts.fences.sys += 1;
             counts.serial_polls += 7;
+            counts.exchanges += 1;
             counts.l1_drops += 1;
             counts.loads.add(&[(0x2000, 16), (0x2010, 16)]);
             counts.loads.add(&[(0x2020, 16), (0x2030, 16)]);
@@ -308,8 +309,29 @@ mod tests {
     #[test]
     fn a_reply_in_device_memory_needs_no_poll_of_the_bus() {
         let mut call = call(1);
-        call.serial_polls = 0.0;
-        assert_eq!(BUS.estimate(&call).reply_ns, 300.0);
+        call.exchanges = 0.0;
+        let estimate = BUS.estimate(&call);
+        assert_eq!((estimate.request_ns, estimate.reply_ns), (300.0, 300.0));
+    }
+
+    #[test]
+    fn calls_one_after_another_take_the_sum_of_their_times() {
+        let mut calls = Calls {
+            warp_calls: 32,
+            ..Calls::default()
+        };
+        let counts = &mut calls.counts;
+        for lane in 0..32 {
+            counts.stores.add(&[(1024 * lane, 4)]);
+            counts.fences.sys += 1;
+            counts.exchanges += 1;
+            counts.serial_polls += 2;
+        }
+        let [one, all] = [32, 1].map(|calls_made| {
+            let call = calls.average(calls_made).expect("there were calls");
+            BUS.estimate(&call).total_ns()
+        });
+        assert_eq!(all, 32.0 * one);
     }
 
     #[test]

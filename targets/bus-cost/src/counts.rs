@@ -52,6 +52,9 @@ pub struct Counts<N = u64> {
     pub serial_reads: N,
     /// Round trips over the bus of polls.
     pub serial_polls: N,
+    /// Exchanges with the host: polls that are the first after a store to mapped memory by a polling
+    /// lane, or in a call.
+    pub exchanges: N,
 }
 
 /// The averages of a call.
@@ -130,6 +133,7 @@ impl<N> Counts<N> {
             l1_drops: convert(self.l1_drops),
             serial_reads: convert(self.serial_reads),
             serial_polls: convert(self.serial_polls),
+            exchanges: convert(self.exchanges),
         }
     }
 }
@@ -155,6 +159,7 @@ impl<N: AddAssign> AddAssign for Counts<N> {
         self.l1_drops += other.l1_drops;
         self.serial_reads += other.serial_reads;
         self.serial_polls += other.serial_polls;
+        self.exchanges += other.exchanges;
     }
 }
 

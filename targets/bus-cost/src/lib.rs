@@ -1,9 +1,9 @@
 //! What a kernel does on the bus between device and host, and an estimate of the time that it takes.
 //!
 //! An emulator fills in [`Costs`]: the [`Counts`] of a launch, and those of its [`Calls`] to the host.
-//! A [`Bus`] turns the averages of a call into an [`Estimate`]. The counts are exact. The estimate is
-//! a model of hardware that nothing here has run on: compare estimates with each other, and not with
-//! a clock.
+//! A [`Bus`] turns the averages of a call into an [`Estimate`]. The counts are exact, except for
+//! polling and spinning. The estimate is a model of hardware that nothing here has run on: compare
+//! estimates with each other, and not with a clock.
 //!
 //! ```
 //! use bus_cost::{BUSES, Calls};
@@ -17,7 +17,7 @@
 //! // 32 lanes store 16 bytes each, side by side.
 //! let lanes: Vec<_> = (0..32).map(|lane| (0x1000 + 16 * lane, 16)).collect();
 //! calls.counts.stores.add(&lanes);
-//! calls.counts.serial_polls = 3;
+//! calls.counts.exchanges = 1;
 //!
 //! let call = calls.per_warp_call().expect("there was a call");
 //! for bus in &BUSES {

@@ -194,29 +194,86 @@ fn reads_of_an_ended_function_are_not_awaited_by_the_next_one() {
     assert_eq!(costs(1, functions, &fenced, |_| ()).launch.serial_reads, 1);
 }
 
+/// A call that stores to `[at]`, polls the word 128 bytes after it, and reads one more word.
+const ENTRY: &str = ".visible .func entry(.param .b64 at) {
+    .reg .b64 %m; .reg .b32 %r<3>; .reg .pred %p;
+    ld.param.b64 %m, [at];
+    st.release.sys.global.u32 [%m], 1;
+    again: ld.acquire.sys.global.u32 %r0, [%m+128];
+    setp.eq.u32 %p, %r0, 0;
+    @%p bra again;
+    ld.relaxed.sys.global.u32 %r1, [%m+132];
+    add.u32 %r2, %r1, 1;
+    ret;
+    }";
+
+/// Answers a call of [`ENTRY`] after the kernel has polled several times, and thereby all later ones.
+fn answer(words: &[AtomicU32]) {
+    while words[0].load(Ordering::Acquire) == 0 {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    words[32].store(1, Ordering::Release);
+}
+
+#[test]
+fn lanes_that_call_one_after_another_make_an_exchange_each() {
+    let body = "mov.u32 %r0, 0;
+        next: setp.ne.u32 %p0, %t, %r0; @%p0 bra skip;
+        { .param .b64 a; st.param.b64 [a], %m; call entry, (a); }
+        skip: add.u32 %r0, %r0, 1; setp.lt.u32 %p1, %r0, 32; @%p1 bra next;";
+    let calls = costs(32, ENTRY, body, answer).calls;
+    assert_eq!((calls.warp_calls, calls.lane_calls), (32, 32));
+    assert_eq!(calls.counts.exchanges, 32, "{calls:?}");
+}
+
+#[test]
+fn the_first_poll_may_precede_the_loop() {
+    let peeled = ENTRY.replace(
+        "again:",
+        "ld.acquire.sys.global.u32 %r0, [%m+128]; setp.ne.u32 %p, %r0, 0; @%p bra done; again:",
+    );
+    let peeled = peeled.replace("@%p bra again;", "@%p bra again; done:");
+    let body = "{ .param .b64 a; st.param.b64 [a], %m; call entry, (a); }".repeat(2);
+    // The second call finds its reply at the first poll.
+    let counts = costs(1, &peeled, &body, answer).calls.counts;
+    assert_eq!(
+        (counts.exchanges, counts.serial_reads),
+        (2, 2),
+        "{counts:?}"
+    );
+    assert_eq!(counts.l1_drops, 2);
+    // Two reads of a word, without a loop, are no polls.
+    let twice = "ld.relaxed.sys.global.u32 %r0, [%m]; ld.relaxed.sys.global.u32 %r1, [%m];
+        add.u32 %r2, %r0, %r1;";
+    let counts = quiet(1, twice);
+    assert_eq!((counts.exchanges, counts.loads.instructions), (0, 2));
+}
+
+#[test]
+fn an_exchange_begins_with_a_store_or_a_call() {
+    let call = "{ .param .b64 a; st.param.b64 [a], %m; call entry, (a); }";
+    let exchanges = |functions: &str, body: &str| {
+        let costs = costs(2, functions, body, answer);
+        (costs.launch.exchanges, costs.calls.counts.exchanges)
+    };
+    assert_eq!(exchanges(ENTRY, &[call, call].concat()), (2, 2));
+    // Calls that store nothing.
+    let polls = ENTRY.replace("st.release.sys.global.u32 [%m], 1;", "");
+    let store = "st.relaxed.sys.global.u32 [%m], 1;";
+    assert_eq!(exchanges(&polls, &[store, call, call].concat()), (2, 2));
+    // The round trips of two loads in a loop overlap.
+    let two = "st.relaxed.sys.global.u32 [%m], 1;
+        again: ld.relaxed.sys.global.u32 %r0, [%m+128]; ld.relaxed.sys.global.u32 %r1, [%m+192];
+        or.b32 %r2, %r0, %r1; setp.eq.u32 %p0, %r2, 0; @%p0 bra again;";
+    assert_eq!(exchanges("", two), (1, 0));
+}
+
 #[test]
 fn polls_and_calls_are_counted_apart() {
-    let entry = ".visible .func entry(.param .b64 at) {
-        .reg .b64 %m; .reg .b32 %r<3>; .reg .pred %p;
-        ld.param.b64 %m, [at];
-        st.release.sys.global.u32 [%m], 1;
-        again: ld.acquire.sys.global.u32 %r0, [%m+128];
-        setp.eq.u32 %p, %r0, 0;
-        @%p bra again;
-        ld.relaxed.sys.global.u32 %r1, [%m+132];
-        add.u32 %r2, %r1, 1;
-        ret;
-        }";
     let body = ".param .b64 a; st.param.b64 [a], %m; call entry, (a);
         ld.relaxed.sys.global.u32 %r0, [%m+512]; add.u32 %r1, %r0, 1;";
-    let costs = costs(4, entry, body, |words| {
-        while words[0].load(Ordering::Acquire) == 0 {
-            std::thread::yield_now();
-        }
-        // The kernel polls several times.
-        std::thread::sleep(Duration::from_millis(50));
-        words[32].store(1, Ordering::Release);
-    });
+    let costs = costs(4, ENTRY, body, answer);
     let calls = &costs.calls;
     assert_eq!((calls.warp_calls, calls.lane_calls), (1, 4));
     assert_eq!(calls.counts.stores.accesses, 4);
@@ -224,6 +281,7 @@ fn polls_and_calls_are_counted_apart() {
     assert_eq!(calls.counts.fences.sys, 1);
     assert!(calls.counts.serial_polls > 1, "{calls:?}");
     assert_eq!(calls.counts.serial_polls, calls.counts.polls.instructions);
+    assert_eq!(calls.counts.exchanges, 1);
     assert_eq!(calls.counts.l1_drops, 1);
     // The word after the polled one, and outside of the call one more.
     assert_eq!(calls.counts.serial_reads, 1);

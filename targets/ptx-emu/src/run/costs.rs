@@ -11,9 +11,13 @@
 //! How often an instruction is repeated depends on the speed of the host. So repeated fences,
 //! acquires and atomic operations are not counted again, and reads of instructions that were repeated
 //! at least once are counted as polls. That is known only at the end, so reads are counted by
-//! instruction.
+//! instruction. Compilers peel the first poll off a loop, so an instruction that has read the same
+//! words before, in the same call and without a store in between, polls, too.
+//!
+//! An *exchange* is the first poll after a store to mapped memory by a polling lane, or in a call.
+//! Lanes that call the host one after another make an exchange each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bus_cost::{Calls, Costs, Counts, Traffic};
 
@@ -48,12 +52,16 @@ struct Reads {
     traffic: Traffic,
     /// Waits for one of them.
     serial: u64,
+    /// Such waits that end an exchange, if the instruction polls.
+    exchanges: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct SiteReads {
     reads: Pair<Reads>,
     polls: bool,
+    /// An instruction that polls if this one does: its first poll.
+    peeled: Option<Site>,
 }
 
 /// The last execution of an instruction, by lane.
@@ -69,20 +77,43 @@ struct Execution {
     stores: u64,
 }
 
+/// The first read of a mapped word since its lane has stored to mapped memory, in a call.
+#[derive(Clone, Copy, Debug)]
+struct FirstRead {
+    call: u32,
+    stores: u64,
+    site: Site,
+}
+
+/// What has changed since the last execution of an instruction, in some lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    /// Nothing: it is repeated.
+    Nothing,
+    /// Another instruction has read the same words meanwhile.
+    Instruction,
+    Address,
+    /// The lane has stored to mapped memory, or another call has begun.
+    StoreOrCall,
+}
+
 impl LastExecutions {
-    /// Notes an execution. Returns whether it repeats the last one in all lanes.
-    fn repeat(&mut self, executed: &Executed<'_>, stores: &[u64; LANES]) -> bool {
-        let mut repeats = true;
+    /// Notes an execution. Returns what has changed since the last one.
+    fn note(&mut self, executed: &Executed<'_>, stores: &[u64; LANES]) -> Change {
+        let mut change = Change::Nothing;
         for lane in lanes_of(executed.active) {
-            let execution = Some(Execution {
+            let now = Execution {
                 call: executed.call,
                 address: executed.addresses.map_or(0, |addresses| addresses[lane]),
                 stores: stores[lane],
+            };
+            change = change.max(match self.0[lane].replace(now) {
+                Some(last) if last == now => Change::Nothing,
+                Some(last) if (last.call, last.stores) == (now.call, now.stores) => Change::Address,
+                _ => Change::StoreOrCall,
             });
-            repeats &= self.0[lane] == execution;
-            self.0[lane] = execution;
         }
-        repeats
+        change
     }
 }
 
@@ -92,7 +123,14 @@ struct Outstanding {
     frame: FrameId,
     lanes: Mask,
     registers: Box<[Reg]>,
+    read: Awaited,
+}
+
+/// What to count when a group waits for a read.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
     site: Site,
+    is_exchange: bool,
 }
 
 /// An executed instruction.
@@ -139,6 +177,8 @@ pub(super) struct CostRecorder {
     reads: HashMap<Site, SiteReads>,
     /// Of instructions that access mapped memory, acquire or release.
     executions: HashMap<Site, LastExecutions>,
+    /// By lane and address.
+    first_reads: HashMap<(usize, u64), FirstRead>,
     /// Stores of each lane to mapped memory, and atomic operations that changed it.
     stores: [u64; LANES],
     warp_calls: u64,
@@ -163,16 +203,18 @@ impl CostRecorder {
         });
         self.wait_for_operands(executed);
         let is_mapped = executed.lanes_in(is_mapped) != 0;
-        let is_repeated = (is_mapped || executed.op.is_ordered()) && {
-            let last = self.executions.entry(executed.site).or_default();
-            last.repeat(executed, &self.stores)
+        let change = if is_mapped || executed.op.is_ordered() {
+            self.change(executed)
+        } else {
+            Change::StoreOrCall
         };
+        let is_repeated = change <= Change::Instruction;
         match executed.op {
             Op::Load(load) => {
                 if is_mapped {
                     let mapped = executed.mapped(load.bytes * load.ds.len() as u32);
-                    self.read(executed, &mapped, is_repeated);
-                    self.outstanding(executed, &load.ds);
+                    self.read(executed, &mapped, change);
+                    self.outstanding(executed, &load.ds, change);
                 }
                 self.acquire(
                     executed,
@@ -195,13 +237,13 @@ impl CostRecorder {
                 if is_mapped {
                     let mapped = executed.mapped(atom.bytes);
                     if is_repeated {
-                        self.read(executed, &mapped, true);
+                        self.read(executed, &mapped, change);
                     } else {
                         self.counts
                             .each(in_call, |counts| counts.atomics.add(&mapped));
                     }
                     if let Some(d) = atom.d {
-                        self.outstanding(executed, &[d]);
+                        self.outstanding(executed, &[d], change);
                     }
                 }
                 if executed.lanes_in(is_device) != 0 {
@@ -223,11 +265,51 @@ impl CostRecorder {
         }
     }
 
-    fn read(&mut self, executed: &Executed<'_>, mapped: &[(u64, u32)], is_repeated: bool) {
+    /// Notes an execution. Returns what has changed since the last one.
+    fn change(&mut self, executed: &Executed<'_>) -> Change {
+        let last = self.executions.entry(executed.site).or_default();
+        let change = last.note(executed, &self.stores);
+        let Some(peeled) = self
+            .first_read(executed)
+            .filter(|&site| site != executed.site)
+        else {
+            return change;
+        };
+        self.reads.entry(executed.site).or_default().peeled = Some(peeled);
+        change.min(Change::Instruction)
+    }
+
+    /// The instruction that was the first one to read the mapped words, if it is the same in all active
+    /// lanes. `None` for stores and fences.
+    fn first_read(&mut self, executed: &Executed<'_>) -> Option<Site> {
+        let (Op::Load(_) | Op::Atom(_), Some(addresses)) = (executed.op, &executed.addresses)
+        else {
+            return None;
+        };
+        let mut sites = lanes_of(executed.lanes_in(is_mapped)).map(|lane| {
+            let now = FirstRead {
+                call: executed.call,
+                stores: self.stores[lane],
+                site: executed.site,
+            };
+            let first = self
+                .first_reads
+                .entry((lane, addresses[lane]))
+                .or_insert(now);
+            if (first.call, first.stores) != (now.call, now.stores) {
+                *first = now;
+            }
+            first.site
+        });
+        let first = sites.next();
+        sites.fold(first, |first, site| first.filter(|&first| first == site))
+    }
+
+    fn read(&mut self, executed: &Executed<'_>, mapped: &[(u64, u32)], change: Change) {
         let site = self.reads.entry(executed.site).or_default();
         site.reads
             .each(executed.call != 0, |reads| reads.traffic.add(mapped));
-        site.polls |= is_repeated;
+        site.polls |= change == Change::Nothing;
     }
 
     /// Notes that `lanes` have changed memory, which may be mapped.
@@ -247,12 +329,15 @@ impl CostRecorder {
         }
     }
 
-    fn outstanding(&mut self, executed: &Executed<'_>, registers: &[Reg]) {
+    fn outstanding(&mut self, executed: &Executed<'_>, registers: &[Reg], change: Change) {
         self.outstanding.push(Outstanding {
             frame: executed.frame,
             lanes: executed.active,
             registers: registers.into(),
-            site: executed.site,
+            read: Awaited {
+                site: executed.site,
+                is_exchange: change == Change::StoreOrCall,
+            },
         });
     }
 
@@ -261,36 +346,40 @@ impl CostRecorder {
         if self.outstanding.is_empty() {
             return;
         }
-        let of_frame =
-            |read: &&Outstanding| read.frame == executed.frame && read.lanes & executed.active != 0;
+        let of_frame = |other: &&Outstanding| {
+            other.frame == executed.frame && other.lanes & executed.active != 0
+        };
         let mut awaited = None;
         executed.op.for_each_register(&mut |register| {
             let mut reads = self.outstanding.iter().rev().filter(of_frame);
             awaited = awaited.or(reads
-                .find(|read| read.registers.contains(&register))
-                .map(|read| read.site));
+                .find(|other| other.registers.contains(&register))
+                .map(|other| other.read));
         });
-        if let Some(site) = awaited {
-            self.wait(executed, site);
+        if let Some(read) = awaited {
+            self.wait(executed, read);
         }
     }
 
     /// Waits for all reads of the group.
     fn wait_for_all(&mut self, executed: &Executed<'_>) {
         let mut reads = self.outstanding.iter().rev();
-        let last = reads.find(|read| read.lanes & executed.lanes != 0);
-        if let Some(site) = last.map(|read| read.site) {
-            self.wait(executed, site);
+        let last = reads.find(|other| other.lanes & executed.lanes != 0);
+        if let Some(read) = last.map(|other| other.read) {
+            self.wait(executed, read);
         }
     }
 
-    /// The group waits for the read at `site`. Its other reads have arrived, too.
-    fn wait(&mut self, executed: &Executed<'_>, site: Site) {
-        let reads = &mut self.reads.entry(site).or_default().reads;
-        reads.each(executed.call != 0, |reads| reads.serial += 1);
-        self.outstanding.retain_mut(|read| {
-            read.lanes &= !executed.lanes;
-            read.lanes != 0
+    /// The group waits for a read. Its other reads have arrived, too.
+    fn wait(&mut self, executed: &Executed<'_>, read: Awaited) {
+        let reads = &mut self.reads.entry(read.site).or_default().reads;
+        reads.each(executed.call != 0, |reads| {
+            reads.serial += 1;
+            reads.exchanges += u64::from(read.is_exchange);
+        });
+        self.outstanding.retain_mut(|other| {
+            other.lanes &= !executed.lanes;
+            other.lanes != 0
         });
     }
 
@@ -348,12 +437,14 @@ impl CostRecorder {
         for (site, theirs) in other.reads {
             let ours = self.reads.entry(site).or_default();
             ours.polls |= theirs.polls;
+            ours.peeled = ours.peeled.or(theirs.peeled);
             for (to, from) in [
                 (&mut ours.reads.launch, theirs.reads.launch),
                 (&mut ours.reads.calls, theirs.reads.calls),
             ] {
                 to.traffic += from.traffic;
                 to.serial += from.serial;
+                to.exchanges += from.exchanges;
             }
         }
     }
@@ -364,14 +455,17 @@ impl CostRecorder {
             mut launch,
             mut calls,
         } = self.counts;
-        for site in self.reads.values() {
+        let polling = self.reads.values().filter(|site| site.polls);
+        let peeled: HashSet<_> = polling.filter_map(|site| site.peeled).collect();
+        for (place, site) in &self.reads {
             for (counts, reads) in [
                 (&mut launch, site.reads.launch),
                 (&mut calls, site.reads.calls),
             ] {
-                if site.polls {
+                if site.polls || peeled.contains(place) {
                     counts.polls += reads.traffic;
                     counts.serial_polls += reads.serial;
+                    counts.exchanges += reads.exchanges;
                 } else {
                     counts.loads += reads.traffic;
                     counts.serial_reads += reads.serial;

@@ -2,6 +2,8 @@
 //! lower, and must not raise.
 
 use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::Duration;
 
 use conformance::Target;
 use conformance_calls::Nothing;
@@ -15,7 +17,8 @@ use crate::{Test, test};
 pub(crate) const TESTS: &[Test] =
     &[test!(a_call_on_the_bus).only(|target| target.is_emu() && target.wire == WireKind::NATIVE)];
 
-/// The counts of `threads` that each call once, without arguments.
+/// The counts of `threads` that each call once, without arguments. The host takes so long that they
+/// poll several times, without which polls count as other reads.
 fn costs(target: &Target, threads: u32) -> Costs {
     let counted = Arc::new(Mutex::new(None));
     let sink = Arc::clone(&counted);
@@ -27,7 +30,8 @@ fn costs(target: &Target, threads: u32) -> Costs {
         }),
     });
     let mut functions = Functions::new();
-    functions.add(Nothing::bind(|| ())).unwrap();
+    let slow = || sleep(Duration::from_millis(50));
+    functions.add(Nothing::bind(slow)).unwrap();
     let session = Session::build(target, builder, &functions);
     let done = session.zeroed::<u32>(threads as usize);
     session.run("call_nothing", (1, threads), &[&done]).unwrap();
@@ -46,8 +50,12 @@ fn a_call_on_the_bus(target: &Target) {
         let expected = 10 * u64::from(threads) + 1;
         assert_eq!(counts.stores.transactions, expected, "{counts:?}");
         assert_eq!(counts.atomics.instructions, 0);
-        assert_eq!(counts.device_atomics, 2, "claim and release");
-        assert_eq!(counts.serial_reads, 3, "{counts:?}");
+        assert_eq!(counts.exchanges, 1, "{counts:?}");
+        // Independent lanes may leave the loop that polls one by one, and release their slots so.
+        if threads == 1 || target.runs_in_lock_step() {
+            assert_eq!(counts.device_atomics, 2, "claim and release");
+            assert_eq!(counts.serial_reads, 2, "{counts:?}");
+        }
         let fences = if target.runs_in_lock_step() { 3 } else { 1 };
         assert_eq!(counts.fences.sys, fences, "{counts:?}");
         assert!(costs.launch.warp_instructions > counts.warp_instructions);
