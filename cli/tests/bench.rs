@@ -66,8 +66,11 @@ fn json_is_as_documented() {
     paths(&answer, "", &mut found);
     // The items of `failed` are checked by another test.
     assert!(found.remove("failed"), "nothing failed");
+    // Another test measures peers.
+    assert!(found.remove("native_to_peers"), "no peers");
     let mut documented = documented();
-    documented.retain(|path| !path.starts_with("failed[]"));
+    documented
+        .retain(|path| !path.starts_with("failed[]") && !path.starts_with("native_to_peers[]"));
     assert_eq!(found, documented);
 
     assert_eq!(answer["schema"], 2);
@@ -147,6 +150,44 @@ fn what_cannot_be_measured_is_in_the_report_and_the_rest_too() {
 }
 
 #[test]
+fn a_peer_is_measured_like_a_wire() {
+    let peers = ["--peers", "--wires", "native", "--threads", "1,2"];
+    let mut command = quick(&peers);
+    let answer: Value = serde_json::from_str(&run(command.arg("--json")).answer()).expect("JSON");
+    let calls = answer["calls"].as_array().expect("a list");
+    let of_peer: Vec<_> = calls
+        .iter()
+        .filter(|call| call["wire"] == "llvm-rpc")
+        .collect();
+    // One call with one thread, four with one and two.
+    assert_eq!(of_peer.len(), 1 + 4 * 2);
+    for call in of_peer {
+        assert_eq!(
+            (&call["waiting"], &call["host_threads"]),
+            (&"spin".into(), &1.into())
+        );
+        assert!(call["p50_ns"].as_u64() > Some(0), "{call}");
+        assert!(call["rate"]["median"].as_f64() > Some(0.0), "{call}");
+    }
+    let ratios = answer["native_to_peers"].as_array().expect("a list");
+    assert_eq!(ratios.len(), 1 + 4 * 2);
+    let mut found = BTreeSet::new();
+    paths(&answer["native_to_peers"], "native_to_peers", &mut found);
+    let mut documented = documented();
+    documented.retain(|path| path.starts_with("native_to_peers[]"));
+    assert_eq!(found, documented);
+
+    let text = run(&mut quick(
+        &[&peers[..4], &["1", "--calls", "empty"]].concat(),
+    ))
+    .answer();
+    assert!(
+        text.contains("times the requests/s of llvm-rpc, and takes ") && text.contains("spin"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_kernel_that_never_ends_ends_the_command() {
     let folder = scratch("bench-endless");
     let (source, image) = (folder.join("endless.c"), folder.join("endless.so"));
@@ -172,6 +213,11 @@ fn invalid_values_are_rejected() {
     run(&mut quick(&["--calls", "none"])).refused(&["none", "tofrom-4096"]);
     run(&mut quick(&["--wires", "none"])).refused(&["none"]);
     run(&mut quick(&["--floor", "none"])).refused(&["threads, kernel"]);
+    for without in [&["--peers"][..], &["--costs"]] {
+        let mut command = revoff();
+        command.arg("bench").args(without);
+        run(command.args(["--gcc-libgomp", "libgomp.a"])).refused(&["--peers", "--costs"]);
+    }
     run(&mut quick(&["--device", "none"])).refused(&["none"]);
     run(&mut quick(&["--image", "/nowhere.so"])).refused(&["/nowhere.so"]);
     run(&mut quick(&["--image", "Cargo.toml"])).refused(&["Cargo.toml", "no device image"]);
@@ -197,6 +243,7 @@ fn what_is_no_report_is_refused() {
         run(&mut from()).refused(&["file.json", word]);
     }
     run(from().arg("--quick")).refused(&["--quick"]);
+    run(from().arg("--peers")).refused(&["--peers"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::latency::Latency;
 use super::plan::Item;
 use super::report::{Calls, Failed, Floor, Rate};
 use super::sample_size::{ENOUGH, enough};
-use super::session::{Session, TIMED, Use, waiting_name};
+use super::session::{Session, TIMED, Use};
 use super::shape::Shape;
 
 /// One kind of call, and its measurements so far.
@@ -98,7 +98,7 @@ impl Case {
         let p50_ns = percentile(50.0);
         Some(Calls {
             wire: self.item.wire().to_owned(),
-            waiting: waiting_name(self.item.setup.waiting).to_owned(),
+            waiting: self.item.setup.waiting_name().to_owned(),
             call: self.item.call.name.to_owned(),
             bytes: self.item.call.bytes,
             grid: self.item.grid,

@@ -6,28 +6,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context;
 use host_rt::bus_cost::{BUSES, Costs, CountCosts};
 use host_rt::shared_abi::wire::WireKind;
-use host_rt::{Grid, Runtime};
+use host_rt::{Builder, Grid, Runtime};
 use serde::Serialize;
 
 use super::context::Bench;
 use super::kinds::Call;
 use super::options::Options;
+use super::peers::{self, Estimated};
 use super::session::functions;
 use crate::costs::{self, ENTRY};
 use crate::output;
 
 /// Calls of each device thread. The average is exact if each call costs the same.
-const CALLS: u64 = 64;
+pub(super) const CALLS: u64 = 64;
 
 /// Device threads, of one team: a lane alone, and a warp.
-const THREADS: [u32; 2] = [1, 32];
+pub(super) const THREADS: [u32; 2] = [1, 32];
 
 /// The costs of one kind of call.
-struct Counted {
-    wire: &'static str,
-    call: &'static str,
-    threads: u32,
-    costs: Costs,
+pub(super) struct Counted {
+    pub(super) wire: &'static str,
+    pub(super) call: &'static str,
+    /// Threads that call.
+    pub(super) threads: u32,
+    /// Lanes that make one call of all these threads.
+    pub(super) lanes: u32,
+    pub(super) costs: Costs,
+}
+
+/// Counts the calls of a function in a launch.
+pub(super) struct Counter {
+    entry: &'static str,
+    counted: Arc<Mutex<Option<Costs>>>,
 }
 
 /// The costs of one kind of call, as JSON.
@@ -56,10 +66,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
                     wire: name,
                     call: call.name,
                     threads,
+                    lanes: threads,
                     costs: count(&bench, wire, call, threads)?,
                 });
             }
         }
+    }
+    if options.peers {
+        all.extend(peers::count(&bench, options)?);
     }
     let answers: Vec<_> = all.iter().map(Counted::answer).collect();
     if options.json {
@@ -70,28 +84,43 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// Counts one kind of call.
 fn count(bench: &Bench, wire: WireKind, call: &Call, threads: u32) -> anyhow::Result<Costs> {
-    let counted = Arc::new(Mutex::new(None));
-    let sink = Arc::clone(&counted);
-    let runtime = Runtime::builder(bench.name())
-        .wire(wire)
-        .costs(CountCosts {
-            entry: ENTRY.to_owned(),
-            sink: Arc::new(move |_, costs| {
-                *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
-            }),
-        })
-        .build()?;
+    let counter = Counter::of(ENTRY);
+    let runtime = counter.count(bench).wire(wire).build()?;
     let kernel = runtime
         .load(&bench.image, &functions()?)?
         .kernel("repeat")?;
     let grid = Grid { teams: 1, threads };
     // SAFETY: the parameters are the kernel's, which accesses no memory of the host.
     unsafe { kernel.launch(grid, &[&call.what, &CALLS])? }.wait()?;
-    let costs = counted
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    costs.context("the device has not counted the launch")
+    counter.costs()
+}
+
+impl Counter {
+    /// Counts the calls of `entry`.
+    pub(super) fn of(entry: &'static str) -> Self {
+        Self {
+            entry,
+            counted: Arc::default(),
+        }
+    }
+
+    /// The builder of a runtime whose launches are counted.
+    pub(super) fn count(&self, bench: &Bench) -> Builder {
+        let sink = Arc::clone(&self.counted);
+        Runtime::builder(bench.name()).costs(CountCosts {
+            entry: self.entry.to_owned(),
+            sink: Arc::new(move |_, costs| {
+                *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
+            }),
+        })
+    }
+
+    /// The counts of the last launch.
+    pub(super) fn costs(&self) -> anyhow::Result<Costs> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let costs = counted.take();
+        costs.context("the device has not counted the launch")
+    }
 }
 
 impl Counted {
@@ -100,7 +129,19 @@ impl Counted {
             wire: self.wire,
             call: self.call,
             threads: self.threads,
-            report: costs::Report::per_team(&self.costs, self.threads),
+            report: costs::Report::per_team(&self.costs, self.lanes),
+        }
+    }
+}
+
+impl Answer<'_> {
+    fn estimated(&self) -> Estimated<'_> {
+        let estimates = self.report.estimates.iter();
+        Estimated {
+            wire: self.wire,
+            call: self.call,
+            threads: self.threads,
+            ns: estimates.map(|estimate| estimate.total_ns).collect(),
         }
     }
 }
@@ -143,6 +184,8 @@ fn render(bench: &Bench, answers: &[Answer<'_>]) -> Result<String, fmt::Error> {
          once; poll loads: read transactions of one poll; atomics: on device memory;\n\
          instructions: of warps, polls included; in brackets: relative to an exchange of two flags"
     )?;
+    let estimated: Vec<_> = answers.iter().map(Answer::estimated).collect();
+    peers::cost_ratios(out, &estimated)?;
     Ok(text)
 }
 

@@ -11,6 +11,7 @@ mod linked;
 mod machine;
 mod options;
 mod os_threads;
+mod peers;
 mod plan;
 mod plot;
 mod ratios;
@@ -158,6 +159,7 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         tick_ns,
         ratios: ratios::ratios(&wanted.grids, &floor, &calls, linked.as_ref()),
         native_to_patched: ratios::native_to_patched(&wanted.grids, &calls),
+        native_to_peers: peers::native_to_peers(&calls),
         floor,
         calls,
         failed,
@@ -172,6 +174,7 @@ fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
     let usual_threads = Runtime::open(bench.name())?.cost().threads;
     Ok(Wanted {
         wires: options.wires.clone(),
+        peers: options.peers,
         calls: options.calls(),
         grids: options.grids(bench.is_host()),
         host_threads: options.host_threads.iter().map(|&n| n.into()).collect(),
@@ -200,7 +203,7 @@ fn measuring(bench: &Bench) -> anyhow::Result<(u64, f64)> {
     let mut session = Session::open(
         bench,
         Use {
-            setup: Setup {
+            setup: Setup::Wire {
                 wire: WireKind::NATIVE,
                 waiting: ADAPTIVE,
             },

@@ -24,7 +24,8 @@ Examples:
   revoff bench --wires native --threads 1
   revoff bench --json > figures.json
   revoff bench --from figures.json --plot figures
-  revoff bench --costs --device emu --image bench_kernels.offload
+  revoff bench --peers --threads 1,2,4,8
+  revoff bench --costs --peers --device emu --image bench_kernels.offload
   revoff bench --device cuda:0 --image bench_kernels.offload \\
       --quiet-image bench_quiet.offload --json --plot figures > figures.json
 
@@ -39,6 +40,14 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["plot", "from", "seconds", "rounds", "quick", "threads", "grids"])]
     pub(super) costs: bool,
 
+    /// Include other runtimes: LLVM's RPC, and with --costs GCC's libgomp (--gcc-libgomp)
+    #[arg(long)]
+    pub(super) peers: bool,
+
+    /// GCC's libgomp.a for NVIDIA, whose GOMP_target_ext is counted
+    #[arg(long, value_name = "FILE", requires = "peers", requires = "costs")]
+    pub(super) gcc_libgomp: Option<PathBuf>,
+
     /// Draw the figures into this folder too, as SVG
     #[arg(long, value_name = "DIR")]
     pub(super) plot: Option<PathBuf>,
@@ -50,6 +59,7 @@ pub(crate) struct Options {
         conflicts_with_all = [
             "seconds", "rounds", "quick", "limit", "wires", "calls", "threads", "grids",
             "host_threads", "floor", "device", "image", "quiet_image", "no_pin", "patience",
+            "peers",
         ]
     )]
     pub(super) from: Option<PathBuf>,

@@ -26,7 +26,7 @@ pub(crate) struct Item {
 
 impl Item {
     pub(crate) fn wire(&self) -> &'static str {
-        self.setup.wire.name().unwrap_or_default()
+        self.setup.name()
     }
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Item {
             f,
             "{} {}, {}, grid {}, {}",
             self.wire(),
-            waiting_name(self.setup.waiting),
+            self.setup.waiting_name(),
             self.call.name,
             self.grid,
             Count(self.host_threads as u64, "host thread"),
@@ -47,6 +47,8 @@ impl fmt::Display for Item {
 /// The dimensions of the figures.
 pub(crate) struct Wanted {
     pub(crate) wires: Vec<WireKind>,
+    /// Whether the peers are wanted, too.
+    pub(crate) peers: bool,
     pub(crate) calls: Vec<&'static Call>,
     /// From the smallest to the largest, at least one.
     pub(crate) grids: Vec<Shape>,
@@ -57,7 +59,7 @@ pub(crate) struct Wanted {
 
 /// The wires with their ways of waiting, each once.
 pub(crate) fn setups(wires: &[WireKind]) -> Vec<Setup> {
-    let with = |waiting: Waiting| move |&wire: &WireKind| Setup { wire, waiting };
+    let with = |waiting: Waiting| move |&wire: &WireKind| Setup::Wire { wire, waiting };
     let mut setups: Vec<Setup> = wires.iter().map(with(ADAPTIVE)).collect();
     let rings = wires.iter().filter(|&&wire| wire == WireKind::GCC_RING);
     setups.extend(rings.map(with(PATCHED)));
@@ -81,8 +83,10 @@ pub(crate) fn plan(wanted: &Wanted) -> Vec<Item> {
         .find(|grid| grid.device_threads() >= BUSY);
     let busy = *busy.unwrap_or(&largest);
     let mut items: Vec<Item> = Vec::new();
-    for setup in setups(&wanted.wires) {
-        let is_native = setup.wire == WireKind::NATIVE;
+    let peer = wanted.peers.then_some(Setup::LlvmRpc);
+    for setup in setups(&wanted.wires).into_iter().chain(peer) {
+        let is_native = setup.is_on(WireKind::NATIVE);
+        let is_peer = Some(setup) == peer;
         for &call in &wanted.calls {
             let mut add = |grid, host_threads| {
                 let item = Item {
@@ -91,8 +95,24 @@ pub(crate) fn plan(wanted: &Wanted) -> Vec<Item> {
                     grid,
                     host_threads,
                 };
-                if !items.contains(&item) {
-                    items.push(item);
+                if items.contains(&item) {
+                    return;
+                }
+                // A peer's figure follows that of native with which it is compared, so that the
+                // machine is in the same state.
+                let follows = |native: &Item| {
+                    let Item {
+                        setup,
+                        host_threads,
+                        ..
+                    } = *native;
+                    setup.is_on(WireKind::NATIVE)
+                        && host_threads == wanted.usual_threads
+                        && (native.call, native.grid) == (call, grid)
+                };
+                match items.iter().position(follows).filter(|_| is_peer) {
+                    Some(native) => items.insert(native + 1, item),
+                    None => items.push(item),
                 }
             };
             for &grid in &wanted.grids {
@@ -102,10 +122,12 @@ pub(crate) fn plan(wanted: &Wanted) -> Vec<Item> {
                     _ => is_native || grid == smallest || grid == largest,
                 };
                 if is_wanted {
-                    add(grid, wanted.usual_threads);
+                    add(grid, if is_peer { 1 } else { wanted.usual_threads });
                 }
             }
-            if call.name == "work-10us" || call.name == "empty" && is_native {
+            if is_peer {
+                // One thread serves all its calls.
+            } else if call.name == "work-10us" || call.name == "empty" && is_native {
                 for &threads in &wanted.host_threads {
                     add(busy, threads);
                 }
@@ -123,7 +145,7 @@ pub(crate) fn estimate(items: &[Item], rounds: u32, time: Duration) -> Duration 
     const AROUND: Duration = Duration::from_millis(30);
     let of_one = |item: &Item| {
         // A kernel ends when each thread's last call is over.
-        let call = if item.setup.waiting == PATCHED {
+        let call = if item.setup.waiting_name() == waiting_name(PATCHED) {
             Duration::from_micros(75)
         } else if item.call.name == "work-10us" {
             Duration::from_micros(12)
@@ -143,6 +165,7 @@ mod tests {
     fn wanted(grids: &[&str]) -> Wanted {
         Wanted {
             wires: vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
+            peers: true,
             calls: CALLS.iter().collect(),
             grids: grids.iter().map(|grid| grid.parse().unwrap()).collect(),
             host_threads: vec![1, 2, 4, 8, 16],
@@ -173,6 +196,17 @@ mod tests {
             };
             assert_eq!(count(&work), 5);
         }
+        let of_peer = |call: &'static str| {
+            count(&|item| item.setup == Setup::LlvmRpc && item.call.name == call)
+        };
+        assert_eq!((of_peer("empty"), of_peer("typed")), (4, 1));
+        for pair in items.windows(2) {
+            if pair[1].setup == Setup::LlvmRpc {
+                let [native, peer] = pair else { continue };
+                assert_eq!((native.call, native.grid), (peer.call, peer.grid));
+            }
+        }
+        assert_eq!((of_peer("tofrom-64"), of_peer("work-10us")), (2, 2));
     }
 
     #[test]

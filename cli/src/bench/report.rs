@@ -31,6 +31,8 @@ pub(crate) struct Report {
     pub(crate) failed: Vec<Failed>,
     pub(crate) ratios: Ratios,
     pub(crate) native_to_patched: Vec<ToPatched>,
+    #[serde(default)]
+    pub(crate) native_to_peers: Vec<ToPeer>,
     pub(crate) linked: Option<Linked>,
     pub(crate) waiting: Vec<Quiet>,
 }
@@ -126,6 +128,16 @@ pub(crate) struct Ratios {
 pub(crate) struct ToPatched {
     pub(crate) grid: Shape,
     pub(crate) rate: f64,
+}
+
+/// The figures of native relative to those of another runtime.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ToPeer {
+    pub(crate) peer: String,
+    pub(crate) call: String,
+    pub(crate) grid: Shape,
+    pub(crate) rate: f64,
+    pub(crate) p50: Option<f64>,
 }
 
 /// A kernel that makes no call, in an image with the runtime and in one without.

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use bench_calls::rpc::RPC;
 use bench_calls::{BARE, Nothing, Touch, TouchLarge, WORK_NS, Work, buckets};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{DeviceBuffer, Functions, KernelArg, Launch, Program, Runtime, Waiting};
@@ -10,6 +11,7 @@ use host_rt::{DeviceBuffer, Functions, KernelArg, Launch, Program, Runtime, Wait
 use super::context::Bench;
 use super::latency::{Latency, tick_ns};
 use super::os_threads;
+use super::peers::{LLVM_RPC, serve_rpc};
 use super::shape::Shape;
 
 /// The warm-up before calls count: all threads run, are pinned, and have a steady rate.
@@ -31,11 +33,44 @@ pub(crate) const ADAPTIVE: Waiting = Waiting::Adaptive;
 /// How the parallel patch for GCC waits after each poll of its ring.
 pub(crate) const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 
-/// A wire, and how the host waits for requests on it.
+/// What carries calls, and how the host waits for requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Setup {
-    pub(crate) wire: WireKind,
-    pub(crate) waiting: Waiting,
+pub(crate) enum Setup {
+    /// A wire of the runtime.
+    Wire { wire: WireKind, waiting: Waiting },
+    /// The peer [`LLVM_RPC`], whose server polls without sleeping.
+    LlvmRpc,
+}
+
+impl Setup {
+    /// The wire's name, or the peer's.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wire { wire, .. } => wire.name().unwrap_or_default(),
+            Self::LlvmRpc => LLVM_RPC,
+        }
+    }
+
+    /// The name of its way of waiting.
+    pub(crate) fn waiting_name(self) -> &'static str {
+        match self {
+            Self::Wire { waiting, .. } => waiting_name(waiting),
+            Self::LlvmRpc => "spin",
+        }
+    }
+
+    /// Whether it is this wire.
+    pub(crate) fn is_on(self, kind: WireKind) -> bool {
+        matches!(self, Self::Wire { wire, .. } if wire == kind)
+    }
+
+    /// The kernels' number for the call `what` made in this way.
+    fn call(self, what: u32) -> u32 {
+        match self {
+            Self::Wire { .. } => what,
+            Self::LlvmRpc => what | RPC,
+        }
+    }
 }
 
 /// The name of a way of waiting.
@@ -70,6 +105,9 @@ pub(crate) struct Session<'a> {
     bench: &'a Bench,
     runtime: Runtime,
     program: Program,
+    setup: Setup,
+    /// The server of a peer.
+    _connection: Option<bench_rpc::Connection>,
     grid: Shape,
     cores: Option<[usize; 2]>,
     /// All launches so far ran on their cores.
@@ -78,18 +116,25 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn open(bench: &'a Bench, this: Use) -> anyhow::Result<Self> {
-        let mut builder = Runtime::builder(bench.name())
-            .wire(this.setup.wire)
-            .waiting(this.setup.waiting);
+        let mut builder = Runtime::builder(bench.name());
+        if let Setup::Wire { wire, waiting } = this.setup {
+            builder = builder.wire(wire).waiting(waiting);
+        }
         if let Some(threads) = this.host_threads {
             builder = builder.threads(threads);
         }
         let runtime = builder.build()?;
         let program = runtime.load(&bench.image, &functions()?)?;
+        let connection = match this.setup {
+            Setup::Wire { .. } => None,
+            Setup::LlvmRpc => Some(serve_rpc(&runtime, &program)?),
+        };
         Ok(Self {
             bench,
             runtime,
             program,
+            setup: this.setup,
+            _connection: connection,
             grid: this.grid,
             cores: this.cores,
             pinned: this.cores.is_some(),
@@ -107,6 +152,7 @@ impl<'a> Session<'a> {
         let counts = self.runtime.alloc(threads * 8)?;
         let Window { from, until } = self.window(time)?;
         let batch = (BATCH / threads).max(1);
+        let what = self.setup.call(what);
         // SAFETY: the parameters are the kernel's; `counts` has a word for each
         // thread and lives until `wait` returns.
         let launch =
@@ -127,6 +173,7 @@ impl<'a> Session<'a> {
         let words = timed * buckets::COUNT;
         let times = self.runtime.alloc(words as u64 * 4)?;
         let spans = self.runtime.alloc(timed as u64 * 16)?;
+        let what = self.setup.call(what);
         let Window { from, until } = self.window(time)?;
         // SAFETY: the parameters are the kernel's; `times` and `spans` have room for each thread
         // that is timed, and live until `wait` returns.
@@ -227,17 +274,25 @@ fn tick(spans: &DeviceBuffer, threads: usize) -> anyhow::Result<f64> {
 pub(super) fn functions() -> anyhow::Result<Functions> {
     let mut functions = Functions::new();
     functions.add(Nothing::bind(|| ()))?;
-    functions.add(Touch::bind(|data| data[0] = data[0].wrapping_add(1)))?;
-    functions.add(TouchLarge::bind(|data| data[0] = data[0].wrapping_add(1)))?;
-    functions.add(Work::bind(|| {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_nanos(WORK_NS) {
-            std::hint::spin_loop();
-        }
-    }))?;
+    functions.add(Touch::bind(|data| touched(data)))?;
+    functions.add(TouchLarge::bind(|data| touched(data)))?;
+    functions.add(Work::bind(work))?;
     // SAFETY: it touches nothing.
     unsafe { functions.add_raw(BARE, bare)? };
     Ok(functions)
+}
+
+/// The host functions that take data.
+pub(super) fn touched(data: &mut [u8]) {
+    data[0] = data[0].wrapping_add(1);
+}
+
+/// The host function that takes time.
+pub(super) fn work() {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_nanos(WORK_NS) {
+        std::hint::spin_loop();
+    }
 }
 
 /// The host function that does nothing.

@@ -72,6 +72,20 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
             ratio.rate, ratio.grid,
         )?;
     }
+    for ratio in &report.native_to_peers {
+        let time = ratio
+            .p50
+            .map(|p50| format!(", and takes {p50:.2} times its time (p50)"));
+        writeln!(
+            out,
+            "native serves {:.2} times the requests/s of {}{}: {}, grid {}",
+            ratio.rate,
+            ratio.peer,
+            time.unwrap_or_default(),
+            ratio.call,
+            ratio.grid,
+        )?;
+    }
     if let Some(linked) = &report.linked {
         linked_line(out, linked)?;
     }

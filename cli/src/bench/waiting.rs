@@ -7,7 +7,7 @@ use super::context::Bench;
 use super::latency::Latency;
 use super::os_threads;
 use super::report::{Pauses, Quiet};
-use super::session::{Session, Setup, Use, waiting_name};
+use super::session::{Session, Setup, Use};
 use super::shape::Shape;
 
 /// The time from the start of a kernel until its first call is over and the serving threads have
@@ -46,8 +46,8 @@ pub(crate) fn measure(bench: &Bench, setup: Setup, quick: bool) -> anyhow::Resul
     pauses.push(figures(long, long_pauses, &latency));
 
     Ok(Quiet {
-        wire: setup.wire.name().unwrap_or_default().to_owned(),
-        waiting: waiting_name(setup.waiting).to_owned(),
+        wire: setup.name().to_owned(),
+        waiting: setup.waiting_name().to_owned(),
         quiet_seconds: quiet.as_secs_f64(),
         cpu_percent: busy,
         pauses,

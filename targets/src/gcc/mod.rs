@@ -5,10 +5,12 @@
 //! starts with, beside others that programs need. It cannot be left out, so that one function is
 //! removed from it.
 
+mod alone;
 mod cut;
 mod swap;
 mod wire;
 
+pub use alone::target_ext_alone;
 pub use cut::{NotCut, without_target_ext};
 pub use swap::{NotSwapped, Swapped, swap};
 pub use wire::wire;

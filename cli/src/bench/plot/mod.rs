@@ -183,6 +183,7 @@ fn color(calls: &Calls) -> RGBColor {
         ("gcc-slot", _) => RGBColor(0, 158, 115),
         ("gcc-ring", "adaptive") => RGBColor(230, 159, 0),
         ("gcc-ring", _) => RGBColor(213, 94, 0),
+        ("llvm-rpc", _) => RGBColor(86, 180, 233),
         _ => RGBColor(204, 121, 167),
     }
 }

@@ -1,0 +1,74 @@
+//! What calls of the peers cost on the bus.
+
+use bench_calls::rpc::{RPC, entry};
+use host_rt::{Functions, Grid};
+
+use super::{LIBGOMP, LLVM_RPC, libgomp, serve_rpc};
+use crate::bench::context::Bench;
+use crate::bench::costs::{CALLS, Counted, Counter, THREADS};
+use crate::bench::options::Options;
+use crate::bench::session::functions;
+use crate::costs::ENTRY;
+use crate::output;
+
+/// Counts the selected calls of the peers.
+pub(in crate::bench) fn count(bench: &Bench, options: &Options) -> anyhow::Result<Vec<Counted>> {
+    let mut all = Vec::new();
+    for call in options.calls().into_iter().filter(|call| !call.waits()) {
+        for threads in THREADS {
+            bench
+                .watchdog
+                .at(format!("{LLVM_RPC} {}, {threads} threads", call.name));
+            let counter = Counter::of(entry(call.what).unwrap_or_default());
+            let runtime = counter.count(bench).build()?;
+            let program = runtime.load(&bench.image, &Functions::new())?;
+            let _connection = serve_rpc(&runtime, &program)?;
+            let grid = Grid { teams: 1, threads };
+            let kernel = program.kernel("repeat")?;
+            // SAFETY: the parameters are the kernel's, which accesses no memory of the host; the
+            // client is connected until after the launch.
+            unsafe { kernel.launch(grid, &[&(call.what | RPC), &CALLS])? }.wait()?;
+            all.push(Counted {
+                wire: LLVM_RPC,
+                call: call.name,
+                threads,
+                lanes: threads,
+                costs: counter.costs()?,
+            });
+        }
+    }
+    if options.calls().iter().any(|call| call.name == "empty") {
+        match &options.gcc_libgomp {
+            Some(path) => all.push(libgomp(bench, path)?),
+            None => output::say(
+                "no figures of libgomp: pass GCC's libgomp.a for NVIDIA by --gcc-libgomp (see \
+                 docs/gcc.md)",
+            ),
+        }
+    }
+    Ok(all)
+}
+
+/// Counts the empty call of GCC's own function. A thread of OpenMP is a warp.
+fn libgomp(bench: &Bench, path: &std::path::Path) -> anyhow::Result<Counted> {
+    const WARP: u32 = 32;
+    bench.watchdog.at(LIBGOMP);
+    let image = libgomp::image(path)?;
+    let counter = Counter::of(ENTRY);
+    let runtime = counter.count(bench).build()?;
+    let program = runtime.load(&image, &functions()?)?;
+    let kernel = program.kernel("repeat")?;
+    let grid = Grid {
+        teams: 1,
+        threads: WARP,
+    };
+    // SAFETY: the parameter is the kernel's, which accesses no memory of the host.
+    unsafe { kernel.launch(grid, &[&CALLS])? }.wait()?;
+    Ok(Counted {
+        wire: LIBGOMP,
+        call: "empty",
+        threads: 1,
+        lanes: WARP,
+        costs: counter.costs()?,
+    })
+}

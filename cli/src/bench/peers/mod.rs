@@ -1,0 +1,33 @@
+//! Other runtimes to compare the wires with: LLVM's RPC, and GCC's libgomp.
+
+mod costs;
+mod libgomp;
+mod ratios;
+
+pub(super) use costs::count;
+pub(super) use ratios::{Estimated, cost_ratios, native_to_peers};
+
+use bench_calls::{LARGE, TOFROM, WORK};
+use host_rt::{Program, Runtime};
+
+use super::session::{touched, work};
+
+/// The name of LLVM's RPC in the figures.
+pub(super) const LLVM_RPC: &str = "llvm-rpc";
+
+/// The name of GCC's libgomp in the figures.
+pub(super) const LIBGOMP: &str = "libgomp";
+
+/// Serves calls by RPC of the kernels of `program`.
+pub(super) fn serve_rpc(
+    runtime: &Runtime,
+    program: &Program,
+) -> Result<bench_rpc::Connection, bench_rpc::Error> {
+    bench_rpc::Connection::open(runtime, program, bench_calls::rpc::PORTS, |opcode, data| {
+        match opcode {
+            TOFROM | LARGE => touched(data),
+            WORK => work(),
+            _ => {}
+        }
+    })
+}
