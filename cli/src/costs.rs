@@ -145,6 +145,7 @@ fn rows() -> Vec<Row> {
         row!("fences of a block", fences.cta),
         row!("fences of the device", fences.gpu),
         row!("fences of the system", fences.sys),
+        row!("of these, waits for stores to mapped memory", store_fences),
         row!("acquires that drop the L1 cache", l1_drops),
         row!("reads that depend on each other", serial_reads),
         row!("polls that depend on each other", serial_polls),

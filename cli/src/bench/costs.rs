@@ -158,13 +158,14 @@ fn render(bench: &Bench, answers: &[Answer<'_>]) -> Result<String, fmt::Error> {
     )?;
     write!(
         out,
-        "{:<9} {:<11} {:>7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}",
+        "{:<9} {:<11} {:>7} {:>12} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}",
         "wire",
         "call",
         "threads",
         "instructions",
         "stores",
         "fences",
+        "waits",
         "reads",
         "drops",
         "poll loads",
@@ -179,10 +180,11 @@ fn render(bench: &Bench, answers: &[Answer<'_>]) -> Result<String, fmt::Error> {
     }
     writeln!(
         out,
-        "\nstores: write transactions on the bus; fences: of the system; reads: round trips over the \
-         bus after each other, besides polls;\ndrops: acquires that drop the L1 cache, repeated ones \
-         once; poll loads: read transactions of one poll; atomics: on device memory;\n\
-         instructions: of warps, polls included; in brackets: relative to an exchange of two flags"
+        "\nstores: write transactions on the bus; fences: of the system; waits: those of them that wait \
+         for stores;\nreads: round trips over the bus after each other, besides polls; drops: acquires \
+         that drop the L1 cache, repeated ones once;\npoll loads: read transactions of one poll; \
+         atomics: on device memory; instructions: of warps, polls included;\nin brackets: relative to \
+         an exchange of two flags"
     )?;
     let estimated: Vec<_> = answers.iter().map(Answer::estimated).collect();
     peers::cost_ratios(out, &estimated)?;
@@ -202,10 +204,11 @@ fn line(out: &mut String, answer: &Answer<'_>) -> fmt::Result {
     let polls = per_call.polls.transactions / per_call.serial_polls.max(1.0);
     write!(
         out,
-        "{wire:<9} {call:<11} {threads:>7} {:>12.0} {:>7.1} {:>7.1} {:>7.1} {:>7.1} {:>10.1} {:>8.1}",
+        "{wire:<9} {call:<11} {threads:>7} {:>12.0} {:>7.1} {:>7.1} {:>7.1} {:>7.1} {:>7.1} {:>10.1} {:>8.1}",
         per_call.warp_instructions,
         per_call.stores.transactions,
         per_call.fences.sys,
+        per_call.store_fences,
         per_call.serial_reads,
         per_call.l1_drops,
         polls,

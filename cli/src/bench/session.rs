@@ -11,7 +11,7 @@ use host_rt::{DeviceBuffer, Functions, KernelArg, Launch, Program, Runtime, Wait
 use super::context::Bench;
 use super::latency::{Latency, tick_ns};
 use super::os_threads;
-use super::peers::{LLVM_RPC, serve_rpc};
+use super::peers::{self, LLVM_RPC, serve_rpc};
 use super::shape::Shape;
 
 /// The warm-up before calls count: all threads run, are pinned, and have a steady rate.
@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         let program = runtime.load(&bench.image, &functions()?)?;
         let connection = match this.setup {
             Setup::Wire { .. } => None,
-            Setup::LlvmRpc => Some(serve_rpc(&runtime, &program)?),
+            Setup::LlvmRpc => Some(serve_rpc(&runtime, &program, peers::handler)?),
         };
         Ok(Self {
             bench,

@@ -6,7 +6,7 @@
 //! | part | formula |
 //! |---|---|
 //! | [`Estimate::issue_ns`] | time to send all stores and atomics: (bytes + transactions × `request_bytes`) / `bytes_per_ns` |
-//! | [`Estimate::fences_ns`] | system fences × `fence_ns` |
+//! | [`Estimate::fences_ns`] | system fences that wait for stores × `fence_ns` |
 //! | [`Estimate::request_ns`] | exchanges × `T`: the last store travels to the host |
 //! | [`Estimate::reply_ns`] | exchanges × (`L` / 2 + `T`): polls follow each other without a pause, so the host's reply waits for half a poll on average, and then travels back |
 //! | [`Estimate::reads_ns`] | serial reads × `L`, plus the time to send their data: (sectors × 32 + transactions × `request_bytes`) / `bytes_per_ns` |
@@ -17,8 +17,8 @@
 //!
 //! - Only the first poll of each exchange is charged. A call that stores and does not poll makes one
 //!   exchange, whose reply takes `T`: it comes without a read over the bus (it lives in device memory).
-//! - A fence is expensive only while stores are outstanding. At most one is charged for each store
-//!   instruction, so fences that accompany each poll add nothing.
+//! - A fence is expensive only while stores are outstanding, so fences that accompany each poll add
+//!   nothing.
 //!
 //! What the model omits: contention between warps, the traffic of polls, write combining across
 //! instructions, address translation, caches of the host, instructions of the warp, and the host's
@@ -157,11 +157,9 @@ impl Bus {
         // Exchanges whose reply is in device memory are not counted.
         let uncounted = (writes.min(1.0) - call.exchanges).max(0.0);
 
-        let fences = call.fences.sys.min(writes);
-
         Estimate {
             issue_ns: self.write_ns(&call.stores) + self.write_ns(&call.atomics),
-            fences_ns: fences * self.fence_ns,
+            fences_ns: call.store_fences * self.fence_ns,
             request_ns: (call.exchanges + uncounted) * self.one_way_ns,
             reply_ns: call.exchanges * (self.read_ns / 2.0 + self.one_way_ns)
                 + uncounted * self.one_way_ns,
@@ -243,7 +241,7 @@ mod tests {
             // 512 bytes in 4 transactions, a fence, a flag, polls, then 64 bytes by two serial reads.
             counts.stores.add(&contiguous);
             counts.stores.add(&[(0x1000, 8)]);
-            counts.fences.sys += 1;
+            counts.store_fences += 1;
             counts.serial_polls += 7;
             counts.exchanges += 1;
             counts.l1_drops += 1;
@@ -303,6 +301,8 @@ mod tests {
         call.fences.gpu = 3.0;
         assert_eq!(BUS.estimate(&call).fences_ns, 0.0);
         call.fences.sys = 1.0;
+        assert_eq!(BUS.estimate(&call).fences_ns, 0.0);
+        call.store_fences = 1.0;
         assert_eq!(BUS.estimate(&call).fences_ns, 500.0);
     }
 
@@ -323,7 +323,7 @@ mod tests {
         let counts = &mut calls.counts;
         for lane in 0..32 {
             counts.stores.add(&[(1024 * lane, 4)]);
-            counts.fences.sys += 1;
+            counts.store_fences += 1;
             counts.exchanges += 1;
             counts.serial_polls += 2;
         }
@@ -354,7 +354,7 @@ mod tests {
             assert!(bus.estimate(&call(2)).total_ns() > bound);
 
             let mut fenced = call(1);
-            fenced.fences.sys = 1.0;
+            fenced.store_fences = 1.0;
             assert!(bus.estimate(&fenced).total_ns() >= bound + bus.fence_ns);
 
             let mut reading = call(1);

@@ -108,6 +108,34 @@ fn order_waits_for_reads() {
 }
 
 #[test]
+fn fences_wait_for_stores_that_have_not_arrived() {
+    let waits = |body: &str| {
+        let counts = quiet(1, body);
+        (counts.fences.sys, counts.store_fences)
+    };
+    let (store, fence) = ("st.relaxed.sys.global.u32 [%m], %t;", "fence.acq_rel.sys;");
+    assert_eq!(waits(&[store, fence, fence].concat()), (2, 1));
+    assert_eq!(waits(&[fence, store].concat()), (1, 0));
+    assert_eq!(waits(&[store, store, fence, store, fence].concat()), (2, 2));
+    // A flag that is released waits for what is stored before, and not for itself.
+    let release = "st.release.sys.global.u32 [%m+64], 1;";
+    assert_eq!(waits(release), (1, 0));
+    assert_eq!(waits(&[store, release].concat()), (1, 1));
+    assert_eq!(waits("st.global.u32 [%g], %t; fence.acq_rel.sys;"), (1, 0));
+    // A read arrives after the stores before it, and says nothing of those after it.
+    let load = "ld.relaxed.sys.global.u32 %r0, [%m+128];";
+    let value = "add.u32 %r1, %r0, 1;";
+    assert_eq!(waits(&[store, load, value, fence].concat()), (1, 0));
+    assert_eq!(waits(&[store, load, fence].concat()), (1, 0));
+    assert_eq!(waits(&[load, store, fence].concat()), (1, 1));
+    assert_eq!(waits(&[load, store, value, fence].concat()), (1, 1));
+    assert_eq!(
+        waits("st.relaxed.sys.global.u32 [%m], %t; fence.acq_rel.gpu; fence.acq_rel.sys;"),
+        (1, 1)
+    );
+}
+
+#[test]
 fn atomics_are_told_apart_by_memory() {
     let counts = quiet(
         2,

@@ -8,6 +8,9 @@ use device_rt::shared_abi::words::{Load, Store, SystemWords};
 
 use super::locks::{Locks, is_first};
 
+/// The offset of the data in the first packet of a stream, after the length.
+const FIRST_AT: usize = PACKET - FIRST;
+
 /// The memory of all ports.
 #[derive(Clone, Copy)]
 struct Memory {
@@ -150,7 +153,7 @@ impl Port {
     pub(super) fn send_bytes(&mut self, data: &[u8]) {
         self.send(|packet| {
             packet.store(data.len() as u64);
-            packet.write(8, data, 0, FIRST);
+            packet.write(FIRST_AT, data, 0, FIRST);
         });
         let mut sent = FIRST;
         let lanes = self.load_mask();
@@ -168,7 +171,7 @@ impl Port {
         let mut len = 0;
         self.receive(|packet| {
             len = (packet.load() as usize).min(data.len());
-            packet.read(8, data, 0..len.min(FIRST));
+            packet.read(FIRST_AT, data, 0..len.min(FIRST));
         });
         let mut received = FIRST;
         let lanes = self.load_mask();
@@ -268,15 +271,19 @@ impl Packet {
         }
     }
 
-    /// Copies bytes from offset `from` on to this range of `data`, unless it is empty.
+    /// Copies bytes from offset `from` on to this range of `data`, unless it is empty. All words of
+    /// the packet are loaded before the first is used, so that their round trips overlap.
     #[inline(always)]
     pub(super) fn read(&self, from: usize, data: &mut [u8], range: core::ops::Range<usize>) {
-        if let Some(data) = data.get_mut(range) {
-            // SAFETY: `data` has this length, and this thread alone accesses it.
-            unsafe {
-                self.mapped
-                    .read_bytes(self.at + from, data.as_mut_ptr(), data.len());
-            }
+        // Relaxed: `wait_for_buffer` has acquired them.
+        let words: [u64; PACKET / 8] =
+            core::array::from_fn(|i| self.mapped.load64(self.at + 8 * i, Load::Relaxed));
+        // SAFETY: both types have the same size, and no invalid values.
+        let bytes: [u8; PACKET] = unsafe { core::mem::transmute(words) };
+        if let Some(data) = data.get_mut(range)
+            && let Some(bytes) = bytes.get(from..from + data.len())
+        {
+            data.copy_from_slice(bytes);
         }
     }
 }

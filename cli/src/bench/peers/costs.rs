@@ -3,11 +3,11 @@
 use bench_calls::rpc::{RPC, entry};
 use host_rt::{Functions, Grid};
 
-use super::{LIBGOMP, LLVM_RPC, libgomp, serve_rpc};
+use super::{LIBGOMP, LLVM_RPC, handler, libgomp, serve_rpc};
 use crate::bench::context::Bench;
 use crate::bench::costs::{CALLS, Counted, Counter, THREADS};
 use crate::bench::options::Options;
-use crate::bench::session::functions;
+use crate::bench::session::{functions, work};
 use crate::costs::ENTRY;
 use crate::output;
 
@@ -22,7 +22,7 @@ pub(in crate::bench) fn count(bench: &Bench, options: &Options) -> anyhow::Resul
             let counter = Counter::of(entry(call.what).unwrap_or_default());
             let runtime = counter.count(bench).build()?;
             let program = runtime.load(&bench.image, &Functions::new())?;
-            let _connection = serve_rpc(&runtime, &program)?;
+            let _connection = serve_rpc(&runtime, &program, slow)?;
             let grid = Grid { teams: 1, threads };
             let kernel = program.kernel("repeat")?;
             // SAFETY: the parameters are the kernel's, which accesses no memory of the host; the
@@ -47,6 +47,13 @@ pub(in crate::bench) fn count(bench: &Bench, options: &Options) -> anyhow::Resul
         }
     }
     Ok(all)
+}
+
+/// Like [`handler`], but takes some time, which is not counted: the kernel then polls more than once,
+/// by which its polls are told from other reads.
+fn slow(opcode: u32, data: &mut [u8]) {
+    work();
+    handler(opcode, data);
 }
 
 /// Counts the empty call of GCC's own function. A thread of OpenMP is a warp.

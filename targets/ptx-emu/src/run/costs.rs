@@ -14,6 +14,10 @@
 //! instruction. Compilers peel the first poll off a loop, so an instruction that has read the same
 //! words before, in the same call and without a store in between, polls, too.
 //!
+//! A system fence *waits for stores* if one of its lanes has stored to mapped memory, and has neither
+//! executed a fence since, nor received the value of a read over the bus that it made after the store:
+//! such a read arrives after the store has.
+//!
 //! An *exchange* is the first poll after a store to mapped memory by a polling lane, or in a call.
 //! Lanes that call the host one after another make an exchange each.
 
@@ -123,6 +127,8 @@ struct Outstanding {
     frame: FrameId,
     lanes: Mask,
     registers: Box<[Reg]>,
+    /// The stores of each lane before it.
+    stores: [u64; LANES],
     read: Awaited,
 }
 
@@ -181,6 +187,8 @@ pub(super) struct CostRecorder {
     first_reads: HashMap<(usize, u64), FirstRead>,
     /// Stores of each lane to mapped memory, and atomic operations that changed it.
     stores: [u64; LANES],
+    /// Those that have reached memory for certain.
+    arrived: [u64; LANES],
     warp_calls: u64,
     lane_calls: u64,
     outstanding: Vec<Outstanding>,
@@ -334,6 +342,7 @@ impl CostRecorder {
             frame: executed.frame,
             lanes: executed.active,
             registers: registers.into(),
+            stores: self.stores,
             read: Awaited {
                 site: executed.site,
                 is_exchange: change == Change::StoreOrCall,
@@ -378,6 +387,9 @@ impl CostRecorder {
             reads.exchanges += u64::from(read.is_exchange);
         });
         self.outstanding.retain_mut(|other| {
+            for lane in lanes_of(other.lanes & executed.lanes) {
+                self.arrived[lane] = self.arrived[lane].max(other.stores[lane]);
+            }
             other.lanes &= !executed.lanes;
             other.lanes != 0
         });
@@ -418,13 +430,23 @@ impl CostRecorder {
     /// A fence, which waits for earlier reads.
     fn fence(&mut self, executed: &Executed<'_>, scope: Scope, is_repeated: bool) {
         self.wait_for_all(executed);
+        let mut waits = false;
+        if scope == Scope::Sys {
+            for lane in lanes_of(executed.active) {
+                waits |= self.arrived[lane] != self.stores[lane];
+                self.arrived[lane] = self.stores[lane];
+            }
+        }
         if is_repeated {
             return;
         }
-        self.counts.each(executed.call != 0, |counts| match scope {
-            Scope::Cta => counts.fences.cta += 1,
-            Scope::Gpu => counts.fences.gpu += 1,
-            Scope::Sys => counts.fences.sys += 1,
+        self.counts.each(executed.call != 0, |counts| {
+            match scope {
+                Scope::Cta => counts.fences.cta += 1,
+                Scope::Gpu => counts.fences.gpu += 1,
+                Scope::Sys => counts.fences.sys += 1,
+            }
+            counts.store_fences += u64::from(waits);
         });
     }
 
