@@ -1,44 +1,20 @@
 //! What a call costs on the bus, by wire and call: counts of an emulated GPU, and estimates.
 
 use std::fmt::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Context;
-use host_rt::bus_cost::{BUSES, Costs, CountCosts};
+use host_rt::Grid;
+use host_rt::bus_cost::{BUSES, Costs};
 use host_rt::shared_abi::wire::WireKind;
-use host_rt::{Builder, Grid, Runtime};
 use serde::Serialize;
 
 use super::context::Bench;
+use super::counting::{CALLS, Counted, Counter, THREADS};
+use super::host_functions::functions;
 use super::kinds::Call;
 use super::options::Options;
 use super::peers::{self, Estimated};
-use super::session::functions;
 use crate::costs::{self, ENTRY};
 use crate::output;
-
-/// Calls of each device thread. The average is exact if each call costs the same.
-pub(super) const CALLS: u64 = 64;
-
-/// Device threads, of one team: a lane alone, and a warp.
-pub(super) const THREADS: [u32; 2] = [1, 32];
-
-/// The costs of one kind of call.
-pub(super) struct Counted {
-    pub(super) wire: &'static str,
-    pub(super) call: &'static str,
-    /// Threads that call.
-    pub(super) threads: u32,
-    /// Lanes that make one call of all these threads.
-    pub(super) lanes: u32,
-    pub(super) costs: Costs,
-}
-
-/// Counts the calls of a function in a launch.
-pub(super) struct Counter {
-    entry: &'static str,
-    counted: Arc<Mutex<Option<Costs>>>,
-}
 
 /// The costs of one kind of call, as JSON.
 #[derive(Serialize)]
@@ -93,34 +69,6 @@ fn count(bench: &Bench, wire: WireKind, call: &Call, threads: u32) -> anyhow::Re
     // SAFETY: the parameters are the kernel's, which accesses no memory of the host.
     unsafe { kernel.launch(grid, &[&call.what, &CALLS])? }.wait()?;
     counter.costs()
-}
-
-impl Counter {
-    /// Counts the calls of `entry`.
-    pub(super) fn of(entry: &'static str) -> Self {
-        Self {
-            entry,
-            counted: Arc::default(),
-        }
-    }
-
-    /// The builder of a runtime whose launches are counted.
-    pub(super) fn count(&self, bench: &Bench) -> Builder {
-        let sink = Arc::clone(&self.counted);
-        Runtime::builder(bench.name()).costs(CountCosts {
-            entry: self.entry.to_owned(),
-            sink: Arc::new(move |_, costs| {
-                *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
-            }),
-        })
-    }
-
-    /// The counts of the last launch.
-    pub(super) fn costs(&self) -> anyhow::Result<Costs> {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let costs = counted.take();
-        costs.context("the device has not counted the launch")
-    }
 }
 
 impl Counted {

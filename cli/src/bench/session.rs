@@ -3,12 +3,13 @@
 
 use std::time::{Duration, Instant};
 
+use bench_calls::buckets;
 use bench_calls::rpc::RPC;
-use bench_calls::{BARE, Nothing, Touch, TouchLarge, WORK_NS, Work, buckets};
 use host_rt::shared_abi::wire::WireKind;
-use host_rt::{DeviceBuffer, Functions, KernelArg, Launch, Program, Runtime, Waiting};
+use host_rt::{DeviceBuffer, KernelArg, Launch, Program, Runtime, Waiting};
 
 use super::context::Bench;
+use super::host_functions::functions;
 use super::latency::{Latency, tick_ns};
 use super::os_threads;
 use super::peers::{self, LLVM_RPC, serve_rpc};
@@ -269,31 +270,3 @@ fn tick(spans: &DeviceBuffer, threads: usize) -> anyhow::Result<f64> {
     spans.read(0, &mut list)?;
     tick_ns(&list)
 }
-
-/// The host functions.
-pub(super) fn functions() -> anyhow::Result<Functions> {
-    let mut functions = Functions::new();
-    functions.add(Nothing::bind(|| ()))?;
-    functions.add(Touch::bind(|data| touched(data)))?;
-    functions.add(TouchLarge::bind(|data| touched(data)))?;
-    functions.add(Work::bind(work))?;
-    // SAFETY: it touches nothing.
-    unsafe { functions.add_raw(BARE, bare)? };
-    Ok(functions)
-}
-
-/// The host functions that take data.
-pub(super) fn touched(data: &mut [u8]) {
-    data[0] = data[0].wrapping_add(1);
-}
-
-/// The host function that takes time.
-pub(super) fn work() {
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_nanos(WORK_NS) {
-        std::hint::spin_loop();
-    }
-}
-
-/// The host function that does nothing.
-unsafe extern "C" fn bare(_args: *mut *mut std::ffi::c_void) {}

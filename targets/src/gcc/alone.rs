@@ -19,11 +19,7 @@ pub fn target_ext_alone(text: &str) -> Result<String, NotCut> {
         (Some(_), Some(_)) => return Err(NotCut::DefinedTwice(TARGET_EXT)),
     };
     let body = function.body.clone().unwrap_or_default();
-    let mut tokens = Tokens::of(&text.as_bytes()[body]);
-    let mut used = Vec::new();
-    while let Some(token) = tokens.next() {
-        used.push(token);
-    }
+    let used: Vec<_> = Tokens::of(&text.as_bytes()[body]).collect();
     let mut alone = String::new();
     let mut done = 0;
     for item in &items {

@@ -5,9 +5,9 @@ use host_rt::{Functions, Grid};
 
 use super::{LIBGOMP, LLVM_RPC, handler, libgomp, serve_rpc};
 use crate::bench::context::Bench;
-use crate::bench::costs::{CALLS, Counted, Counter, THREADS};
+use crate::bench::counting::{CALLS, Counted, Counter, THREADS};
+use crate::bench::host_functions::{functions, work};
 use crate::bench::options::Options;
-use crate::bench::session::{functions, work};
 use crate::costs::ENTRY;
 use crate::output;
 

@@ -74,7 +74,7 @@ mod tests {
             ("broken", &[".func {"], "its member.o: line 1"),
         ] {
             let path = archive(name, members);
-            let error = image(&path).err().expect("no image");
+            let error = image(&path).expect_err("no image");
             std::fs::remove_file(&path).unwrap();
             let error = format!("{error:#}");
             assert!(
@@ -82,7 +82,7 @@ mod tests {
                 "{error}"
             );
         }
-        let error = format!("{:#}", image("/".as_ref()).err().expect("no image"));
+        let error = format!("{:#}", image("/".as_ref()).expect_err("no image"));
         assert!(error.contains("it is a folder"), "{error}");
     }
 

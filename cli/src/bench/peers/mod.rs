@@ -10,7 +10,7 @@ pub(super) use ratios::{Estimated, cost_ratios, native_to_peers};
 use bench_calls::{LARGE, TOFROM, WORK};
 use host_rt::{Program, Runtime};
 
-use super::session::{touched, work};
+use super::host_functions::{touched, work};
 
 /// The name of LLVM's RPC in the figures.
 pub(super) const LLVM_RPC: &str = "llvm-rpc";
