@@ -57,12 +57,15 @@ impl<'a> Foreign<'a> {
 
     /// Checks the location of a pointer outside of descriptors, argument `index` of `args`.
     pub(super) fn check_pointer(&mut self, args: &[Arg], index: usize) -> Result<(), MapError> {
-        self.backing.extend_to(&args[..index]);
         let arg = &args[index];
+        if arg.size == 0 {
+            return Ok(());
+        }
+        self.backing.extend_to(&args[..index]);
         let location = arg.addr.wrapping_add(arg.size);
         let is_backed = self.backing.ranges.contains(location, POINTER_SIZE)
             || self.may_have_mapped(location, POINTER_SIZE);
-        if arg.size > 0 && !is_backed {
+        if !is_backed {
             return Err(MapError::PointerOutside {
                 arg: ArgInfo::new(index, arg),
             });

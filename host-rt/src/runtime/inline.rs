@@ -4,11 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Kernel, KernelArg, Report, Result, RuntimeError};
-use crate::device::{Caller, DeviceError, Fault, Grid, InlineCall};
+use crate::device::{Caller, DeviceError, Grid, InlineCall, Outcome};
 use crate::serve::Server;
-
-/// The result of an [inline launch](crate::device::InlineLaunch::run).
-type InlineResult = Result<Result<(), Fault>, DeviceError>;
 
 impl Kernel {
     /// Runs the kernel and returns when it has ended. `words` are its parameters, 8 bytes each.
@@ -96,7 +93,10 @@ impl Kernel {
 }
 
 /// Runs a kernel on a new thread, and serves calls meanwhile.
-fn serve_during(server: &Arc<Server>, run: impl FnOnce() -> InlineResult + Send) -> InlineResult {
+fn serve_during(
+    server: &Arc<Server>,
+    run: impl FnOnce() -> Result<Outcome, DeviceError> + Send,
+) -> Result<Outcome, DeviceError> {
     std::thread::scope(|scope| {
         let kernel = std::thread::Builder::new().spawn_scoped(scope, run);
         let kernel = kernel.map_err(|reason| DeviceError::System {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::loaded_program::LoadedProgram;
-use crate::device::{Fault, Queue, Running};
+use crate::device::{Outcome, Queue, Running};
 use crate::serve::{LaunchError, LaunchState, LaunchWire};
 
 /// How long a wait that has passed its deadline still waits for the kernel's output.
@@ -134,7 +134,7 @@ impl LoadedProgram {
     pub(super) fn outcome(
         &self,
         launch: &LaunchState,
-        kernel_result: Result<(), Fault>,
+        kernel_result: Outcome,
         until: Option<Instant>,
     ) -> Result<(), LaunchError> {
         let until = until.map(|until| until.max(Instant::now() + OUTPUT_GRACE));

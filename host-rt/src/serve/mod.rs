@@ -135,7 +135,7 @@ pub(crate) struct Server {
 /// A launch that has begun. Its drop ends the launch, also after a panic.
 #[must_use]
 pub(crate) struct LaunchGuard<'s> {
-    server: &'s Server,
+    server: &'s Arc<Server>,
     pub(crate) state: Arc<LaunchState>,
     ends_with_kernel: bool,
 }
@@ -244,7 +244,7 @@ impl Server {
     }
 
     /// Ends a launch whose kernel has ended, or did not start. Does nothing if it has ended before.
-    pub(crate) fn end(&self, launch: &LaunchState) {
+    pub(crate) fn end(self: &Arc<Self>, launch: &LaunchState) {
         if launch.calls_host {
             // Before the launch ends, so that protocol errors are reported for it.
             self.take_text(None);

@@ -1,5 +1,6 @@
 //! Taking the remaining text off the wires when a kernel ends.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -28,7 +29,7 @@ struct OutputFlush {
 
 impl Server {
     /// Waits until all text of an ended kernel is taken off the wires, at most until `until`.
-    pub(crate) fn take_text(&self, until: Option<Instant>) {
+    pub(crate) fn take_text(self: &Arc<Self>, until: Option<Instant>) {
         // Only these wires carry text.
         if !self.wires.is_served(WireKind::GCN_QUEUE) && !self.wires.launch_wires.are_used() {
             return;
@@ -46,7 +47,7 @@ impl Server {
                 deferred = token.deferred.take();
             });
             if let Some(deferred) = deferred {
-                deferred.finish();
+                self.run_foreign(|| deferred.finish());
             }
             if has_polled {
                 continue;

@@ -4,6 +4,7 @@
 //! such as a full pipe, delays the end of kernels that print. A call waits at most 100 ms for the
 //! text that its thread has printed, so that this precedes the text of the host function.
 
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -138,11 +139,18 @@ impl Writer {
     /// Starts the thread, unless there is one. It is not joined, since a blocked output may block it
     /// forever. If it cannot be created, the threads that wait for the text write it.
     pub(super) fn start(self) {
-        let mut state = lock(&self.0.state);
-        if !state.has_writer {
-            let shared = Arc::clone(&self.0);
+        self.start_by(|shared| {
             let thread = std::thread::Builder::new().name("output".to_owned());
-            state.has_writer = thread.spawn(move || shared.write_all()).is_ok();
+            thread.spawn(move || shared.write_all()).map(drop)
+        });
+    }
+
+    /// `spawn` runs without the lock, which the poller takes.
+    fn start_by(self, spawn: impl FnOnce(Arc<Shared>) -> io::Result<()>) {
+        let had_writer = std::mem::replace(&mut lock(&self.0.state).has_writer, true);
+        if !had_writer && spawn(Arc::clone(&self.0)).is_err() {
+            lock(&self.0.state).has_writer = false;
+            self.0.changed.notify_all();
         }
     }
 }
@@ -201,6 +209,8 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::{State, Text};
 
     #[test]
@@ -214,6 +224,18 @@ mod tests {
         let until = Some(std::time::Instant::now());
         assert!(!text.wait(1, until));
         assert!(text.state().has_writer);
+    }
+
+    #[test]
+    fn the_writer_is_created_without_the_lock() {
+        let text = Text::default();
+        let (_, writer) = text.push(b"");
+        writer.unwrap().start_by(|shared| {
+            let state = shared.state.try_lock().expect("the lock is free");
+            assert!(state.has_writer, "another thread may create one, too");
+            Err(io::ErrorKind::OutOfMemory.into())
+        });
+        assert!(!text.state().has_writer);
     }
 
     #[test]

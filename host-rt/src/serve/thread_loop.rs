@@ -71,8 +71,8 @@ impl Server {
         );
     }
 
-    /// Runs code that may block or panic, besides host functions, on a serving thread that does not
-    /// hold the token: a subscriber of the log, the device's driver.
+    /// Runs code that may block or panic, besides host functions, on a thread that does not hold the
+    /// token: a subscriber of the log, the device's driver.
     pub(super) fn run_foreign(self: &Arc<Self>, run: impl FnOnce()) {
         let create = |number| self.spawn(number);
         let (_in_function, ready) = self.threads.enter_other_work(create);
@@ -117,9 +117,6 @@ impl Server {
                     deferred = token.deferred.take();
                 });
             }
-            if let Some(deferred) = deferred {
-                deferred.finish();
-            }
             match found {
                 Some(found) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
@@ -131,6 +128,10 @@ impl Server {
                     nested.check();
                     idle.wait();
                 }
+            }
+            // Last: it may block, and the request waits for no other thread.
+            if let Some(deferred) = deferred {
+                self.run_foreign(|| deferred.finish());
             }
         }
         nested.check();
@@ -151,14 +152,24 @@ pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::mem::offset_of;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::ptr::with_exposed_provenance_mut;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
     use shared_abi::wire::WireKind;
+    use shared_abi::wire::gcc_slot::GccSlot;
+    use tracing::subscriber::with_default;
+    use tracing::{Event, Subscriber};
+    use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+    use tracing_subscriber::registry;
 
     use super::*;
-    use crate::serve::testing;
+    use crate::serve::{CallError, lock, testing};
+    use crate::wire::ProtocolError;
 
     /// Interval at which tests check for a state.
     const INTERVAL: Duration = Duration::from_millis(1);
@@ -206,6 +217,67 @@ mod tests {
         let server = with_a_standby(|_| ());
         wait_for_poller(&server, INTERVAL / 20);
         server.stop();
+    }
+
+    /// A subscriber of the log that notes at each event whether a request is completed.
+    struct Log {
+        /// The address of the request's word.
+        word: usize,
+        events: Arc<Mutex<Vec<bool>>>,
+    }
+
+    /// # Safety
+    /// `address` is that of a word of a wire that lives during `'a`, and whose accesses are atomic.
+    unsafe fn word<'a>(address: usize) -> &'a AtomicU64 {
+        // SAFETY: the caller guarantees it.
+        unsafe { AtomicU64::from_ptr(with_exposed_provenance_mut(address)) }
+    }
+
+    impl<S: Subscriber> Layer<S> for Log {
+        fn on_event(&self, _: &Event<'_>, _: Context<'_, S>) {
+            // SAFETY: the test's wire outlives its subscriber.
+            let word = unsafe { word(self.word) };
+            lock(&self.events).push(word.load(Ordering::Acquire) == 0);
+        }
+    }
+
+    #[test]
+    fn a_nested_request_does_not_wait_for_other_work() {
+        let server = testing::server(testing::host());
+        let config = server.connect(WireKind::GCC_SLOT).unwrap();
+        let address = config.wire as usize + offset_of!(GccSlot, func);
+        // SAFETY: on `host`, a wire has the same address for device and host. It lives as long as
+        // `server`, and all accesses to its words are atomic.
+        let word = unsafe { word(address) };
+        // The only thread ends while it is active, and does not poll any more.
+        let launch = server.begin("kernel", true).unwrap();
+        while server.threads.with_token(|_| ()) {
+            sleep(INTERVAL);
+        }
+        server.stop();
+        let had_token = server.threads.with_token(|token| {
+            let wire = "wire";
+            let reason = ProtocolError::Sequence {
+                slot: 1,
+                found: 7,
+                expected: 2,
+            };
+            let error = CallError::Protocol { wire, reason };
+            token.deferred.failures.push((0, error));
+        });
+        assert!(had_token);
+        // No such function, which is logged before the request is completed.
+        word.store(77, Ordering::Release);
+        let events = Arc::default();
+        let log = Log {
+            word: address,
+            events: Arc::clone(&events),
+        };
+        with_default(registry().with(log), || {
+            server.serve_until(|| lock(&events).len() == 2);
+        });
+        assert_eq!(*lock(&events), [false, true]);
+        drop(launch);
     }
 
     #[test]

@@ -16,11 +16,14 @@
 //! | Follower | a thread is needed to poll | Called | [`States::call`] | it is woken |
 //! | Standby | the same, and there is no follower | Called | [`States::call`] | it is woken, and no thread ticks |
 //! | Standby | a function is entered, and no thread ticks | Standby | [`States::alert`] | it is woken, and ticks |
-//! | Standby | other work that may block begins | Standby | [`States::alert`] | the same, even if it ticks |
+//! | Standby | other work that may block begins, without evidence (rule 4) | Standby | [`States::alert`] | it is woken, and ticks; also if it was ticking |
+//! | Follower, Standby | other work that may block begins, with evidence | Called | [`States::call`] | as if a thread were needed to poll |
 //! | Standby | a tick without a request, the token is taken | Standby | - | it sleeps until alerted |
 //! | Standby | a tick without a request, the token is free | Active | [`States::take_over`] | the next row |
 //! | Follower | the standby takes over | Standby | [`States::take_over`] | it sleeps until alerted |
 //! | any | the server stops | ends | [`States::stop`] | all are woken |
+//!
+//! [`States::call`] and [`States::alert`] do nothing while a thread is Called: it is about to poll.
 //!
 //! Rules:
 //!
