@@ -45,7 +45,8 @@ fn an_image_in_rust() {
             "ping_count",
             "ping_time",
             "repeat",
-            "time"
+            "time",
+            "verify_rpc"
         ]
     );
     assert_eq!(
