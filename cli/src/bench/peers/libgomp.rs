@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use ar::Archive;
 use host_rt::Image;
+use host_rt::shared_abi::gomp::REV_OFFLOAD_VAR;
 use host_rt::targets::gcc::{NotCut, target_ext_alone};
 
 /// The kernel. It also defines the variables of GCC's libraries and linker that the function uses.
@@ -42,6 +43,9 @@ fn read(path: &Path) -> anyhow::Result<String> {
                 "its {}: {why}",
                 String::from_utf8_lossy(entry.header().identifier())
             ),
+            Ok(function) if !function.contains(REV_OFFLOAD_VAR) => {
+                bail!("its GOMP_target_ext never calls the host: pass that of GCC 13 or newer")
+            }
             Ok(function) => return Ok(function),
         }
     }
@@ -72,6 +76,11 @@ mod tests {
         for (name, members, why) in [
             ("none", &[".func a { ret; }"][..], "no member has"),
             ("broken", &[".func {"], "its member.o: line 1"),
+            (
+                "old",
+                &[".func GOMP_target_ext { ret; }"],
+                "never calls the host",
+            ),
         ] {
             let path = archive(name, members);
             let error = image(&path).expect_err("no image");
@@ -93,7 +102,9 @@ mod tests {
             &[
                 ".func other { ret; }",
                 ".version 6.0\n.target sm_30\n.address_size 64\n\
-                 .visible .func GOMP_target_ext (.param .u32 a) { ret; }",
+                 .visible .global .u64 __gomp_rev_offload_var[1];\n\
+                 .visible .func GOMP_target_ext (.param .u32 a)\n\
+                 { ld.global.u64 %r,[__gomp_rev_offload_var]; ret; }",
             ],
         );
         let image = image(&path);
