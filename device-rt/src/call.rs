@@ -94,6 +94,9 @@ pub(crate) struct Call {
     /// The function word.
     pub(crate) func: u64,
     pub(crate) args: Args,
+    /// Whether the function accesses memory of the device besides its arguments, so that the call
+    /// orders all the caller's accesses.
+    pub(crate) orders_memory: bool,
     /// The device's number, which the host has set.
     pub(crate) device_num: i32,
     /// The start of searches for slots and blocks: the index of the warp in the launch.

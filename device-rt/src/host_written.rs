@@ -47,7 +47,7 @@ pub static RUNTIME: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
     bounce: 0,
     wake_word: 0,
     bounce_blocks: 0,
-    reserved: 0,
+    lanes: 0,
 });
 
 /// The address of the record that a panic fills; see [`PanicRecord`](shared_abi::image::PanicRecord).

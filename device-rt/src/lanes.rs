@@ -70,6 +70,30 @@ impl Lanes {
         unsafe { arch::first(self.mask, value) }
     }
 
+    /// Whether `vote` is true in any of them.
+    ///
+    /// # Safety
+    /// As for [`first`](Self::first).
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn any(self, vote: bool) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { arch::any(self.mask, vote) }
+    }
+
+    /// Those in which `vote` is true.
+    ///
+    /// # Safety
+    /// As for [`first`](Self::first).
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn filter(self, vote: bool) -> Self {
+        Self {
+            // SAFETY: the caller's promise.
+            mask: unsafe { arch::ballot(self.mask, vote) },
+        }
+    }
+
     /// Waits for the others of these lanes, and orders memory between them: afterwards, each lane
     /// has acquired what any of them had.
     ///

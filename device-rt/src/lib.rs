@@ -23,7 +23,7 @@
 //! |---|---|
 //! | [`panic`](mod@panic) | the panic handler |
 //! | [`image`](mod@image) | the description of the image that the host reads |
-//! | [`thread`](mod@thread) | indices of the calling thread |
+//! | [`thread`](mod@thread) | indices of the calling thread, and its fence |
 //! | [`print`](mod@print) | text and numbers for the host to print |
 //! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |

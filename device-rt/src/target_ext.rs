@@ -5,7 +5,7 @@
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
 use core::ptr;
 
-use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_ARGS_ONLY, REVOFF_FLAG_STATUS};
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 
@@ -19,9 +19,9 @@ use crate::wire;
 ///
 /// Returns without doing anything unless `device` is
 /// [`GOMP_DEVICE_HOST_FALLBACK`], `func` is not null and the host gave this
-/// image a wire. `depend` is ignored, as are `flags` and `args` except that with
-/// [`REVOFF_FLAG_STATUS`] in `flags`, `args` points to a `u32` that receives the
-/// call's [`Status`].
+/// image a wire. `depend` is ignored, as are `flags` and `args` except for two flags of ours: with
+/// [`REVOFF_FLAG_STATUS`], `args` points to a `u32` that receives the call's [`Status`]; with
+/// [`REVOFF_FLAG_ARGS_ONLY`], the call orders no memory but that of its arguments.
 ///
 /// `icvs` is the image's `__gomp_additional_icvs`.
 ///
@@ -60,7 +60,9 @@ pub unsafe fn target_ext(
     unsafe {
         let args = Args::new(count, hostaddrs.cast(), sizes.cast(), kinds.cast());
         let kind = WireKind(RUNTIME.get().wire_kind);
-        wire::call(kind, func as u64, args, icvs.get().device_num, status);
+        let orders_memory = flags & REVOFF_FLAG_ARGS_ONLY == 0;
+        let device_num = icvs.get().device_num;
+        wire::call(kind, func as u64, args, device_num, orders_memory, status);
     }
 }
 

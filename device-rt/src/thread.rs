@@ -1,4 +1,4 @@
-//! Indices of the calling thread, for Rust and for C.
+//! Indices of the calling thread and its fence, for Rust and for C.
 
 use crate::arch;
 
@@ -45,6 +45,16 @@ pub fn ticks() -> u64 {
     arch::ticks()
 }
 
+/// Orders the calling thread's accesses to memory with those of the host.
+///
+/// A typed call orders only its own arguments. If the host function accesses other memory of the
+/// device, such as a buffer whose address it knows, call this between the kernel's writes to it and the
+/// host call, and between the host call and the kernel's reads of what the function has written.
+#[inline(always)]
+pub fn system_fence() {
+    arch::system_fence();
+}
+
 /// [`team`] for C.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_team() -> u32 {
@@ -67,4 +77,10 @@ extern "C" fn revoff_thread() -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn revoff_threads() -> u32 {
     threads()
+}
+
+/// [`system_fence`] for C.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_system_fence() {
+    system_fence();
 }

@@ -5,7 +5,6 @@
  */
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "revoff_abi.h"
 
@@ -19,13 +18,53 @@ const revoff_function_info __revoff_fn_square = {0};
 #define RELAXED memory_order_relaxed
 #define RELEASE memory_order_release
 
+/* A row: two cells of 4 bytes of data and the sequence number. */
+typedef _Atomic uint64_t row[2];
+
+/* Rows of the request: the header, an entry, and the 8 bytes of its argument. */
+enum {
+    ENTRY = REVOFF_NATIVE_HEADER_ROWS,
+    ARGUMENT = ENTRY + REVOFF_NATIVE_ENTRY_ROWS,
+    ROWS,
+};
+
+/* Row of the reply with the argument's new bytes. */
+enum { RESULT = 1 };
+
+/* Bytes of a slot's area for requests, and of that for replies. */
+static uint64_t area_bytes(uint32_t lanes)
+{
+    uint64_t rows = lanes * REVOFF_NATIVE_MAX_ROWS_TOGETHER;
+    return (rows > REVOFF_NATIVE_MAX_ROWS ? rows : REVOFF_NATIVE_MAX_ROWS) * REVOFF_NATIVE_ROW;
+}
+
+/* Stores a row of a request. The cells may arrive in any order. */
+static void store_row(row *to, uint64_t data, uint32_t seq)
+{
+    atomic_store_explicit(&(*to)[0], (uint32_t)data | (uint64_t)seq << 32, RELAXED);
+    atomic_store_explicit(&(*to)[1], data >> 32 | (uint64_t)seq << 32, RELAXED);
+}
+
+/* Waits for a row of a reply, and returns its data. */
+static uint64_t wait_for_row(row *from, uint32_t seq)
+{
+    for (uint32_t attempt = 0;; attempt++) {
+        uint64_t low = atomic_load_explicit(&(*from)[0], RELAXED);
+        uint64_t high = atomic_load_explicit(&(*from)[1], RELAXED);
+        if (low >> 32 == seq && high >> 32 == seq)
+            return (uint32_t)low | high << 32;
+        __revoff_host_arch->pause(attempt);
+    }
+}
+
 /* Calls `square(number)`, which changes its argument. Returns a REVOFF_STATUS_... */
 static uint32_t square(uint64_t *number)
 {
     const revoff_device_config *config = &__revoff_runtime;
-    uint32_t hints = (config->slots * 4 + 127) / 128 * 128, slot = 0, attempt = 0, status;
+    uint64_t area = area_bytes(config->lanes), slot_bytes = 2 * area + REVOFF_NATIVE_PROGRESS_BYTES;
+    uint32_t slot = 0, attempt = 0;
 
-    /* Claim: the first clear bit in the claims of all slots. */
+    /* Claim (edge C1): the first clear bit in the claims of all slots. */
     char *claims = (char *)config->claims + sizeof(revoff_claims_header);
     revoff_claim_group *group;
     for (;; slot = (slot + 1) % config->slots) {
@@ -36,43 +75,43 @@ static uint32_t square(uint64_t *number)
         if (slot + 1 == config->slots)
             __revoff_host_arch->pause(attempt++);
     }
-    uint32_t seq = ++group->seqs[slot % REVOFF_CLAIMS_GROUP];
+    uint32_t *last_seq = &group->seqs[slot % REVOFF_CLAIMS_GROUP], seq = *last_seq + 1;
+    if (seq == 0)
+        seq = 1;
+    *last_seq = seq;
 
-    /* Request: the header, one entry, and then the 8 bytes of the argument. */
-    revoff_native_slot *at = (revoff_native_slot *)((char *)config->wire + hints) + slot;
-    at->request.launch = __revoff_host_arch->context()->launch;
-    at->request.func = (uint64_t)&__revoff_fn_square;
-    at->request.mapnum = 1;
-    at->request.dev_num = 0;
-    at->request.bounce_blocks = 0;
-    revoff_native_map_entry entry = {(uint64_t)number, sizeof *number, REVOFF_MAP_TOFROM,
-                                     REVOFF_NATIVE_PLACE_SLOT, sizeof entry};
-    memcpy(at->request_payload, &entry, sizeof entry);
-    memcpy((char *)at->request_payload + sizeof entry, number, sizeof *number);
+    /* Request. A thread that calls alone has rank 0 of 1, so its rows are adjacent. */
+    row *request = (row *)((char *)config->wire + slot * slot_bytes);
+    row *reply = (row *)((char *)request + area);
+    uint64_t meta = (ROWS - 1) << REVOFF_NATIVE_META_ROWS | 1 << REVOFF_NATIVE_META_MAPNUM;
+    uint64_t launch = __revoff_host_arch->context()->launch;
+    store_row(&request[ENTRY], (uint64_t)number, seq);
+    store_row(&request[ENTRY + 1], sizeof *number, seq);
+    store_row(&request[ENTRY + 2], REVOFF_MAP_TOFROM | REVOFF_NATIVE_PLACE_SLOT << 16, seq);
+    store_row(&request[ARGUMENT], *number, seq);
+    /* Edge N1: needed for memory outside the slot, and for the requests at the wrap. */
+    int is_at_wrap = seq == UINT32_MAX || seq == 1;
+    if (is_at_wrap)
+        atomic_thread_fence(RELEASE);
+    store_row(&request[0], meta | launch << 32, seq);
+    store_row(&request[1], (uint64_t)&__revoff_fn_square, seq);
 
-    /* Publish (edge N1), and wake the host if it sleeps (edge W1). */
-    atomic_store_explicit((_Atomic uint32_t *)&at->request.seq, seq, RELEASE);
-    atomic_store_explicit((_Atomic uint32_t *)config->wire + slot, seq, RELAXED);
+    /* Wake the host if it sleeps (edge W1). */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit((_Atomic uint32_t *)config->wake_word, RELAXED))
         __revoff_host_arch->wake_host();
 
-    /* Wait (edge N2): sequence number and status are one word. */
-    uint64_t done;
-    for (attempt = 0;; __revoff_host_arch->pause(attempt++)) {
-        done = atomic_load_explicit((_Atomic uint64_t *)&at->reply.seq, ACQUIRE);
-        if ((uint32_t)done == seq)
-            break;
-    }
-    status = (uint32_t)(done >> 32);
-    /* The results' offset in the reply payload is their offset in the request minus the size of
-       the entries. */
-    if (at->reply.copied & 1)
-        memcpy(number, at->reply_payload, sizeof *number);
+    /* Wait: the status, and the set of changed arguments. */
+    uint64_t done = wait_for_row(&reply[0], seq);
+    /* Edge N2, needed where N1 is. */
+    if (is_at_wrap)
+        atomic_thread_fence(ACQUIRE);
+    if (done >> 32 & 1)
+        *number = wait_for_row(&reply[RESULT], seq);
 
     /* Release (edge C1). */
     atomic_fetch_and_explicit((_Atomic uint32_t *)&group->taken, ~(1u << slot % REVOFF_CLAIMS_GROUP), RELEASE);
-    return status;
+    return (uint32_t)done;
 }
 
 /* Each device thread squares its number; the parameter is the address of the results. */

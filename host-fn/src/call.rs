@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
 
 use crate::entry::Entry;
-use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_ARGS_ONLY, REVOFF_FLAG_STATUS};
 use shared_abi::image::FunctionInfo;
 use shared_abi::status::Status;
 
@@ -51,7 +51,7 @@ pub fn call<const N: usize>(function: &'static FunctionInfo, entries: [Entry<'_>
             addresses.as_mut_ptr(),
             sizes.as_mut_ptr(),
             kinds.as_mut_ptr(),
-            REVOFF_FLAG_STATUS,
+            REVOFF_FLAG_STATUS | REVOFF_FLAG_ARGS_ONLY,
             ptr::null_mut(),
             (&raw mut status).cast(),
         );

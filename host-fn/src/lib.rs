@@ -39,6 +39,12 @@
 //! assert_eq!(functions[0].name(), "read_chunk");
 //! ```
 //!
+//! A call orders only its own arguments: the function sees the values, and the current bytes of slices
+//! and references, wherever they are, and the caller sees what the function has written to them. If the
+//! function accesses other memory of the device, such as a buffer whose address it knows, the kernel
+//! calls `device_rt::thread::system_fence()` between its own writes to that memory and the call, and
+//! between the call and its reads of what the function has written there.
+//!
 //! A [`kernel`](macro@kernel) is declared like a function, and launched by its name:
 //!
 //! ```

@@ -1,24 +1,27 @@
 //! A request is found even if the other slots of its wire are always busy.
 
-use core::mem::offset_of;
+use std::sync::Arc;
 
 use host_rt::model::Poll;
-use host_rt::model::native::{NativeRequest, Poller};
-use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, size, slot_offset};
-use shared_abi::words::{Coherent, Store, SystemWords};
+use host_rt::model::native::{NativeRequest, Poller, Warps};
+use shared_abi::wire::native::{
+    HEADER_ROWS, ROW, RequestMeta, cell, row_offset, size, slot_offset,
+};
+use shared_abi::words::{Coherent, SystemWords};
+
+/// Lanes that a slot has room for.
+const LANES: u32 = 1;
 
 /// A `native` wire, and the current sequence numbers of its slots.
 struct Wire {
     words: Coherent,
     seqs: Vec<u32>,
-    _memory: Vec<Slot>,
+    _memory: Vec<u128>,
 }
 
 impl Wire {
     fn new(slots: u32) -> Self {
-        // SAFETY: a slot is plain words, all of which may be 0.
-        let slot: Slot = unsafe { std::mem::zeroed() };
-        let mut memory = vec![slot; size(slots).div_ceil(size_of::<Slot>())];
+        let mut memory = vec![0; size(slots, LANES) / ROW];
         Self {
             // SAFETY: the vector has the size and the alignment of the wire, is not accessed
             // otherwise, and is dropped with `words`.
@@ -29,26 +32,27 @@ impl Wire {
     }
 
     fn publish(&mut self, slot: u32) {
-        let slots = self.seqs.len() as u32;
         let seq = &mut self.seqs[slot as usize];
         *seq += 1;
-        let at = slot_offset(slots, slot) + offset_of!(Slot, request);
-        self.words
-            .store32(at + offset_of!(RequestHeader, seq), *seq, Store::Release);
-        self.words.store32(ready_offset(slot), *seq, Store::Relaxed);
+        let meta = RequestMeta::new(1, HEADER_ROWS, false, 0);
+        for (row, data) in [meta.0, 0].into_iter().enumerate() {
+            let at = slot_offset(LANES, slot) + row_offset(row as u32, 0, 1);
+            self.words.store_pair(at, [cell(data, *seq), cell(0, *seq)]);
+        }
     }
 
     /// Polls until the request in `waiting` is found, while callers in the slots `busy` call again
     /// as soon as they are served.
     fn polls_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
-        let slots = self.seqs.len() as u32;
-        let mut poller = Poller::new(self.words, slots, 0);
+        let warps = Arc::new(Warps::new(self.seqs.len() as u32, LANES));
+        let mut poller = Poller::new(self.words, warps, 0);
         busy.iter().for_each(|&slot| self.publish(slot));
         for poll in 0..100_000 {
             if poll == 100 {
                 self.publish(waiting);
             }
-            if let Poll::Request(NativeRequest { slot, .. }) = poller.poll() {
+            if let Poll::Request(NativeRequest { lane, .. }) = poller.poll() {
+                let slot = lane.slot;
                 if slot == waiting {
                     return Some(poll);
                 }

@@ -83,6 +83,9 @@ extern "C" {
  * how the call ended, a REVOFF_STATUS_*. Put REVOFF_STATUS_NONE there first: a
  * device runtime that reports no status (GCC's own) leaves the word as it was.
  * Without the flag the device does not learn how the call ended.
+ *
+ * A call orders all memory, as OpenMP requires. With REVOFF_FLAG_ARGS_ONLY in `flags` it orders
+ * only the ranges of its arguments, which is faster; see revoff_system_fence.
  */
 REVOFF_DEVICE void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum,
                                    void **hostaddrs, size_t *sizes, unsigned short *kinds,
@@ -196,6 +199,13 @@ REVOFF_DEVICE uint32_t revoff_teams(void);
 REVOFF_DEVICE uint32_t revoff_thread(void);
 /** Number of threads of a team. */
 REVOFF_DEVICE uint32_t revoff_threads(void);
+
+/**
+ * Orders the calling thread's accesses to memory with those of the host. Only calls with
+ * REVOFF_FLAG_ARGS_ONLY need it, which order their arguments alone: before such a call, if the host
+ * function reads other memory of the device, and after it, if the function writes some.
+ */
+REVOFF_DEVICE void revoff_system_fence(void);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,13 @@
 #define REVOFF_FLAG_STATUS 2147483648u
 
 /**
+ * Bit of `GOMP_target_ext`'s `flags` argument, ours: the function accesses no memory of the device
+ * but the ranges of its arguments. Such a call need not order the caller's other accesses to
+ * memory, which saves a fence if the request carries its arguments itself.
+ */
+#define REVOFF_FLAG_ARGS_ONLY 1073741824u
+
+/**
  * Symbol of the pointer through which GCC's nvptx device runtime finds its
  * wire: a `uint64_t` that the host writes when it loads an image.
  */
@@ -114,7 +121,7 @@
  * and compared by the host before the first launch. Any change that an older peer would misread
  * increments it.
  */
-#define REVOFF_ABI_VERSION 1u
+#define REVOFF_ABI_VERSION 2u
 
 /**
  * Bits of the low byte by which GCC marks a mapping as implicit; they do not
@@ -281,25 +288,70 @@
 /** `gcn_queue`. */
 #define REVOFF_WIRE_GCN_QUEUE 4u
 
-/** Bytes of payload in each direction of a slot. */
-#define REVOFF_NATIVE_PAYLOAD 480u
+/** Bytes of a row in a slot: two cells. */
+#define REVOFF_NATIVE_ROW 16u
+
+/** Bytes of a row in a stream: the data of two cells. */
+#define REVOFF_NATIVE_ROW_DATA 8u
+
+/** Maximum rows of a request by a lane that calls alone. */
+#define REVOFF_NATIVE_MAX_ROWS 64u
+
+/** Maximum rows of a request by a lane that calls with others. */
+#define REVOFF_NATIVE_MAX_ROWS_TOGETHER 16u
+
+/** Maximum lanes of a slot. */
+#define REVOFF_NATIVE_MAX_LANES 64u
+
+/** Bytes of a slot after its areas, of which the first are the progress row. */
+#define REVOFF_NATIVE_PROGRESS_BYTES 128u
 
 /**
- * Ranges that one request can marshal, in the slot and in a bounce extent together:
- * bits of `revoff_native_reply_header.copied`.
+ * Maximum ranges that one request marshals, in the slot and in a bounce extent together: each has a
+ * bit in the reply.
  */
 #define REVOFF_NATIVE_MAX_MARSHALLED 64u
 
-/**
- * Entries of a request that fit its slot's payload; longer lists stand at the
- * start of the request's bounce extent.
- */
-#define REVOFF_NATIVE_ENTRIES_IN_SLOT 20u
+/** Bits of the set of written ranges in row 0 of a reply; the others are in row 1. */
+#define REVOFF_NATIVE_WRITTEN_BITS 32u
+
+/** Maximum arguments of a request. */
+#define REVOFF_NATIVE_MAX_ARGS 524287u
+
+/** Maximum entries in the slot. Longer lists start at the beginning of the request's bounce extent. */
+#define REVOFF_NATIVE_ENTRIES_IN_SLOT 16u
+
+/** Rows of a request before the extent and the entries. */
+#define REVOFF_NATIVE_HEADER_ROWS 2u
+
+/** Rows of an entry. */
+#define REVOFF_NATIVE_ENTRY_ROWS 3u
+
+/** Lowest bit of the number of rows, less one, in a `revoff_native_request_meta`. */
+#define REVOFF_NATIVE_META_ROWS 6u
+
+/** Bit in a `revoff_native_request_meta` of a request with a bounce extent. */
+#define REVOFF_NATIVE_META_EXTENT 4096u
+
+/** Lowest bit of the number of arguments in a `revoff_native_request_meta`. */
+#define REVOFF_NATIVE_META_MAPNUM 13u
+
+/** Lanes for which there is a `revoff_native_summary`: with more of them, the progress row has no room for it. */
+#define REVOFF_NATIVE_MAX_LANES_WITH_SUMMARY 32u
+
+/** Lowest bit of the status in a `revoff_native_summary`. */
+#define REVOFF_NATIVE_SUMMARY_STATUS 8u
+
+/** Lowest bit of the set of written ranges in a `revoff_native_summary`. */
+#define REVOFF_NATIVE_SUMMARY_WRITTEN 16u
+
+/** The completed lanes differ. */
+#define REVOFF_SUMMARY_NONE 0u
 
 /** At `revoff_native_map_entry.addr`; the host copies through a device queue. */
 #define REVOFF_NATIVE_PLACE_DEVICE 0
 
-/** In the slot's payload. */
+/** In the slot, in rows of the request and of the reply. */
 #define REVOFF_NATIVE_PLACE_SLOT 1
 
 /** In the request's bounce extent. */
@@ -328,8 +380,7 @@ typedef struct revoff_thread_context {
      */
     uint32_t threads;
     /**
-     * Key of the launch that the thread belongs to, see
-     * `revoff_native_request_header.launch`.
+     * Key of the launch that the thread belongs to, which its requests on `native` carry.
      */
     uint32_t launch;
     /**
@@ -457,9 +508,10 @@ typedef struct revoff_device_config {
      */
     uint32_t bounce_blocks;
     /**
-     * Not used; zero.
+     * Lanes that a slot of a `native` wire has room for: at least the lanes of a warp of the image,
+     * at most `REVOFF_NATIVE_MAX_LANES`.
      */
-    uint32_t reserved;
+    uint32_t lanes;
 } revoff_device_config;
 
 /**
@@ -542,8 +594,7 @@ typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
      */
     uint32_t signal;
     /**
-     * Key of the calling launch, as in
-     * `revoff_native_request_header.launch`.
+     * Key of the calling launch, given by the host; 0 if the device does not know it.
      */
     uint32_t launch;
     /**
@@ -797,86 +848,23 @@ typedef struct REVOFF_ALIGNED(128) revoff_wake_word {
 } revoff_wake_word;
 
 /**
- * The header of a request, written by the device. The payload follows: `revoff_native_map_entry`s, then bytes
- * that the request marshals.
+ * The shape of a lane's request, written by the device.
+ *
+ * Bits 0 to 5 are the number of lanes that call together, less one. The six bits from
+ * `REVOFF_NATIVE_META_ROWS` on are the number of rows of this lane's request, less one. `REVOFF_NATIVE_META_EXTENT` and the number of
+ * arguments, from `REVOFF_NATIVE_META_MAPNUM` on, follow. Every value has a meaning.
  */
-typedef struct revoff_native_request_header {
-    /**
-     * This request's sequence number. Written last.
-     */
-    uint32_t seq;
-    /**
-     * Key of the calling launch, given by the host; 0 if the device does not know it.
-     */
-    uint32_t launch;
-    /**
-     * Function word.
-     */
-    uint64_t func;
-    /**
-     * Number of arguments.
-     */
-    uint32_t mapnum;
-    /**
-     * Number of the calling device.
-     */
-    int32_t dev_num;
-    /**
-     * First block of the request's bounce extent.
-     */
-    uint32_t bounce_first;
-    /**
-     * Blocks of the extent; 0 for none.
-     */
-    uint32_t bounce_blocks;
-} revoff_native_request_header;
+typedef uint32_t revoff_native_request_meta;
 
 /**
- * The header of a reply, written by the host. The payload follows: the new bytes of ranges marshalled
- * in the slot. A range's distance from the payload's start is its distance from the end of the
- * entries in the request, so that short results share the header's line.
+ * The completion that all completed lanes share, written by the host.
+ *
+ * Bits 0 to 7 are the number of these lanes, or 0 if they differ; the eight bits from
+ * `REVOFF_NATIVE_SUMMARY_STATUS` on are the status; the set of written ranges begins at bit `REVOFF_NATIVE_SUMMARY_WRITTEN`. It is
+ * valid if the number is that of the lanes in the set of completed ones: the two cells of a row may
+ * arrive at different times.
  */
-typedef struct revoff_native_reply_header {
-    /**
-     * The sequence number of the answered request. Written last, together with the status.
-     */
-    uint32_t seq;
-    /**
-     * How it ended, a `revoff_status`.
-     */
-    uint32_t status;
-    /**
-     * Bit `c`: the caller must copy the bytes of the `c`-th marshalled range to its
-     * address.
-     */
-    uint64_t copied;
-    /**
-     * Not used; zero.
-     */
-    uint64_t reserved[2];
-} revoff_native_reply_header;
-
-/**
- * One slot.
- */
-typedef struct REVOFF_ALIGNED(128) revoff_native_slot {
-    /**
-     * Written by the device.
-     */
-    struct revoff_native_request_header request;
-    /**
-     * Written by the device.
-     */
-    uint64_t request_payload[60];
-    /**
-     * Written by the host.
-     */
-    struct revoff_native_reply_header reply;
-    /**
-     * Written by the host.
-     */
-    uint64_t reply_payload[60];
-} revoff_native_slot;
+typedef uint32_t revoff_native_summary;
 
 /**
  * One argument of a request.
@@ -901,8 +889,7 @@ typedef struct revoff_native_map_entry {
      */
     uint16_t place;
     /**
-     * Byte offset of the bytes in the payload or in the bounce extent, a multiple
-     * of 8.
+     * Byte offset of the bytes in the bounce extent, a multiple of 8; elsewhere 0.
      */
     uint32_t offset;
 } revoff_native_map_entry;

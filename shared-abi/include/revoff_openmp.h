@@ -83,6 +83,7 @@ static inline uint32_t revoff_threads(void)
 {
     return omp_in_parallel() ? (uint32_t)omp_get_num_threads() : 1;
 }
+static inline void revoff_system_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 #pragma omp end declare variant
 
 #ifdef __cplusplus

@@ -12,6 +12,11 @@ pub const GOMP_DEVICE_HOST_FALLBACK: i32 = -2;
 /// itself uses bits 0 to 9 of `flags`.
 pub const REVOFF_FLAG_STATUS: u32 = 1 << 31;
 
+/// Bit of `GOMP_target_ext`'s `flags` argument, ours: the function accesses no memory of the device
+/// but the ranges of its arguments. Such a call need not order the caller's other accesses to
+/// memory, which saves a fence if the request carries its arguments itself.
+pub const REVOFF_FLAG_ARGS_ONLY: u32 = 1 << 30;
+
 /// Symbol of the pointer through which GCC's nvptx device runtime finds its
 /// wire: a `u64` that the host writes when it loads an image.
 pub const REV_OFFLOAD_VAR: &str = "__gomp_rev_offload_var";

@@ -19,8 +19,7 @@ pub struct ThreadContext {
     pub thread: u32,
     /// Number of threads of a team.
     pub threads: u32,
-    /// Key of the launch that the thread belongs to, see
-    /// [`native::RequestHeader::launch`](crate::wire::native::RequestHeader::launch).
+    /// Key of the launch that the thread belongs to, which its requests on `native` carry.
     pub launch: u32,
     /// Not used; zero.
     pub reserved: u32,

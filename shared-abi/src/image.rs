@@ -73,8 +73,9 @@ pub struct DeviceConfig {
     pub wake_word: u64,
     /// Blocks of the bounce area, a multiple of 32.
     pub bounce_blocks: u32,
-    /// Not used; zero.
-    pub reserved: u32,
+    /// Lanes that a slot of a `native` wire has room for: at least the lanes of a warp of the image,
+    /// at most [`MAX_LANES`](crate::wire::native::MAX_LANES).
+    pub lanes: u32,
 }
 
 /// A host function that an image may call.
@@ -133,7 +134,7 @@ const _: () = {
     assert!(offset_of!(DeviceConfig, bounce) == 24);
     assert!(offset_of!(DeviceConfig, wake_word) == 32);
     assert!(offset_of!(DeviceConfig, bounce_blocks) == 40);
-    assert!(offset_of!(DeviceConfig, reserved) == 44);
+    assert!(offset_of!(DeviceConfig, lanes) == 44);
 
     assert!(size_of::<PanicRecord>() == 272 && align_of::<PanicRecord>() == 4);
     assert!(offset_of!(PanicRecord, state) == 0);

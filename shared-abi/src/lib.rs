@@ -33,4 +33,4 @@ pub mod words;
 /// Version of every layout in this crate, carried by each image ([`image::ImageInfo::abi_version`])
 /// and compared by the host before the first launch. Any change that an older peer would misread
 /// increments it.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;

@@ -29,6 +29,17 @@ impl DeviceArch {
         Self::Host(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
     }
 
+    /// The largest number of threads that run together: the lanes of a warp, or of the widest wave
+    /// that code for the device may use.
+    #[must_use]
+    pub const fn max_lanes(&self) -> u32 {
+        match self {
+            Self::Nvidia(_) | Self::Emulated(_) => 32,
+            Self::Amd(_) => 64,
+            Self::Host(_) => 1,
+        }
+    }
+
     /// Whether code for `triple` is for this device's family.
     #[must_use]
     pub fn is_of(&self, triple: &str) -> bool {

@@ -4,7 +4,9 @@ use core::ptr::null_mut;
 
 use bench_calls::rpc::RPC;
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK, nothing, touch, touch_large, work};
-use device_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use device_rt::shared_abi::gomp::{
+    GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_ARGS_ONLY, REVOFF_FLAG_STATUS,
+};
 use device_rt::shared_abi::image::FunctionInfo;
 use device_rt::shared_abi::status::Status;
 
@@ -69,7 +71,7 @@ fn bare() -> bool {
             null_mut(),
             null_mut(),
             null_mut(),
-            REVOFF_FLAG_STATUS,
+            REVOFF_FLAG_STATUS | REVOFF_FLAG_ARGS_ONLY,
             null_mut(),
             (&raw mut status).cast(),
         );

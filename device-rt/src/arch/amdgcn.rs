@@ -77,6 +77,11 @@ fn release() {
 
 impl SystemWords for Mapped {
     #[inline(always)]
+    fn at_offset(&self, at: usize) -> Self {
+        Self(self.0.at_offset(at))
+    }
+
+    #[inline(always)]
     fn load32(&self, at: usize, order: Load) -> u32 {
         SystemWords::load32(&self.0, at, order)
     }
@@ -108,6 +113,16 @@ impl SystemWords for Mapped {
     fn fence(&self) {
         release();
         self.0.fence();
+    }
+
+    #[inline(always)]
+    fn release_fence(&self) {
+        release();
+    }
+
+    #[inline(always)]
+    fn acquire_fence(&self) {
+        self.0.acquire_fence();
     }
 
     #[inline(always)]
@@ -211,6 +226,14 @@ pub fn pause(attempt: u32) {
     }
 }
 
+/// Orders all earlier accesses to memory with all later ones, at system scope, except a store with a
+/// later load.
+#[inline(always)]
+pub fn system_fence() {
+    release();
+    fence(Ordering::Acquire);
+}
+
 /// Lanes of a wavefront: 64 or 32, as the processor or the compiler chose.
 #[inline(always)]
 #[must_use]
@@ -257,6 +280,16 @@ pub unsafe fn first(_lanes: u64, value: u32) -> u32 {
 #[must_use]
 pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
     amdgpu::ballot(vote) != 0
+}
+
+/// The lanes of `lanes` in which `vote` is true.
+///
+/// # Safety
+/// As for [`first`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn ballot(_lanes: u64, vote: bool) -> u64 {
+    amdgpu::ballot(vote)
 }
 
 /// A compiler barrier: lanes in lock-step need no more.

@@ -3,7 +3,7 @@
 //! hardware.
 
 use core::panic::Location;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering, fence};
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
 use shared_abi::words::Coherent;
@@ -125,6 +125,11 @@ pub fn pause(attempt: u32) {
     }
 }
 
+/// Orders all earlier accesses to memory with all later ones, except a store with a later load.
+pub fn system_fence() {
+    fence(Ordering::AcqRel);
+}
+
 /// Nanoseconds since some fixed moment; 0 outside a launch.
 #[must_use]
 pub fn clock() -> u64 {
@@ -178,6 +183,15 @@ pub unsafe fn first(_lanes: u64, value: u32) -> u32 {
 #[must_use]
 pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
     vote
+}
+
+/// The lanes of `lanes` in which `vote` is true: the thread is the only one.
+///
+/// # Safety
+/// No requirements here; other architectures have some.
+#[must_use]
+pub unsafe fn ballot(_lanes: u64, vote: bool) -> u64 {
+    vote.into()
 }
 
 /// Does nothing: the thread is its only lane.

@@ -11,11 +11,12 @@
 //! | `clock` | nanoseconds, for measurements |
 //! | `ticks` | a finer counter of unknown rate, for short times |
 //! | `pause` | waits a little |
+//! | `system_fence` | orders all memory, at system scope |
 //! | `CAN_WAKE`, `wake_host` | wakes a sleeping host, if the device can |
 //! | `trap`, `HAS_MESSAGES` | ends the launch, and whether the message reaches the host |
 //! | `trap_at` | ends the launch and reports its location in the source, without a message |
 //! | `warp_size`, `independent_lanes` | threads of a warp, and whether each makes progress by itself |
-//! | `lane`, `active_lanes`, `first`, `any`, `converge` | operations of a warp: see [`lanes`](crate::lanes) |
+//! | `lane`, `active_lanes`, `first`, `any`, `ballot`, `converge` | operations of a warp: see [`lanes`](crate::lanes) |
 
 // rustc's name for the architecture of its amdgcn target is `amdgpu`.
 #[cfg(target_arch = "amdgpu")]
@@ -40,7 +41,7 @@ pub use nvptx64::*;
 // In tests, these replace the host's.
 #[cfg(test)]
 pub use simulated::{
-    active_lanes, any, converge, first, independent_lanes, lane, pause, warp_size,
+    active_lanes, any, ballot, converge, first, independent_lanes, lane, pause, warp_size,
 };
 
 /// The kind of memory, by the threads and the host that can access it.

@@ -8,7 +8,8 @@
 use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::native::{
-    MAX_MARSHALLED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT, entry_bytes_in_slot,
+    ENTRY_ROWS, HEADER_ROWS, MAX_MARSHALLED, MAX_ROWS, MAX_ROWS_TOGETHER, MapEntry, PLACE_BOUNCE,
+    PLACE_DEVICE, PLACE_SLOT, ROW_DATA, is_list_in_slot, reply_payload_row,
 };
 
 use crate::arch::{Space, Spaces};
@@ -27,9 +28,13 @@ const MAX_EXTENT_BYTES: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     spaces: Spaces,
-    slot_used: u32,
+    request_rows: u32,
+    reply_rows: u32,
+    /// Their sum, with a row for an extent: the only one of the three that decides about later entries.
+    used_rows: u32,
     bounce_used: u32,
     marshalled: u32,
+    has_device_ranges: bool,
 }
 
 /// An argument cannot be marshalled: [`MAX_MARSHALLED`] are already, or its range is longer than an
@@ -37,22 +42,28 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// The index of a marshalled entry: its bit in
-/// [`ReplyHeader::copied`](shared_abi::wire::native::ReplyHeader::copied).
+/// The index of a marshalled entry: its bit in the set of written ranges.
 pub type MarshalledIndex = u32;
 
 impl Layout {
     /// The layout of a request with `count` entries, before its first.
     #[must_use]
     pub fn new(count: u32, spaces: Spaces) -> Self {
-        let in_slot = entry_bytes_in_slot(u64::from(count)) as u32;
-        // Saturated: no extent is that long.
-        let bytes = count.saturating_mul(size_of::<MapEntry>() as u32);
+        let (rows, list) = if is_list_in_slot(count) {
+            (HEADER_ROWS + count * ENTRY_ROWS, 0)
+        } else {
+            // Saturated: no extent is that long.
+            let list = count.saturating_mul(size_of::<MapEntry>() as u32);
+            (HEADER_ROWS, list)
+        };
         Self {
             spaces,
-            slot_used: in_slot,
-            bounce_used: bytes - in_slot,
+            request_rows: rows,
+            reply_rows: reply_payload_row(count),
+            used_rows: rows + reply_payload_row(count) + 1,
+            bounce_used: list,
             marshalled: 0,
+            has_device_ranges: false,
         }
     }
 
@@ -60,6 +71,24 @@ impl Layout {
     #[must_use]
     pub fn bounce_bytes(&self) -> u32 {
         self.bounce_used
+    }
+
+    /// Rows of the request so far.
+    #[must_use]
+    pub fn request_rows(&self) -> u32 {
+        self.request_rows + u32::from(self.bounce_used != 0)
+    }
+
+    /// Whether the request and its reply so far leave room for those of other lanes.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.request_rows().max(self.reply_rows) <= MAX_ROWS_TOGETHER
+    }
+
+    /// Whether the request so far refers to memory outside the slot.
+    #[must_use]
+    pub fn has_outside_ranges(&self) -> bool {
+        self.has_device_ranges || self.bounce_used != 0
     }
 
     /// Places the next entry.
@@ -81,10 +110,16 @@ impl Layout {
         if !has_bytes || size == 0 || addr == 0 {
             return Ok((entry, None));
         }
-        let room = PAYLOAD as u64 - u64::from(self.slot_used);
-        let fits_slot = size <= room;
+        let directions = u32::from(kind.reads_device()) + u32::from(kind.writes_device());
+        // Saturated: no slot has room for so many rows.
+        let rows = u32::try_from(size.div_ceil(ROW_DATA as u64)).unwrap_or(u32::MAX);
+        let used_rows = self
+            .used_rows
+            .saturating_add(rows.saturating_mul(directions));
+        let fits_slot = used_rows <= MAX_ROWS;
         let reachable = self.spaces.of(addr) == Space::Global;
         if reachable && (size > SMALL || !fits_slot || self.marshalled == MAX_MARSHALLED) {
+            self.has_device_ranges = true;
             return Ok((entry, None));
         }
         if self.marshalled == MAX_MARSHALLED
@@ -93,18 +128,17 @@ impl Layout {
         {
             return Err(TooLarge);
         }
-        let words = (size as u32).next_multiple_of(8);
         if fits_slot {
             entry.place = PLACE_SLOT;
-            entry.offset = self.slot_used;
-            // At most PAYLOAD, which is a multiple of 8 itself.
-            self.slot_used += words;
+            self.used_rows = used_rows;
+            self.request_rows += if kind.reads_device() { rows } else { 0 };
+            self.reply_rows += if kind.writes_device() { rows } else { 0 };
         } else {
             entry.place = PLACE_BOUNCE;
             entry.offset = self.bounce_used;
             // A sum that no extent holds is rejected when the extent is claimed, before
             // anything is written at this offset.
-            self.bounce_used = self.bounce_used.saturating_add(words);
+            self.bounce_used = self.bounce_used.saturating_add(rows * ROW_DATA as u32);
         }
         self.marshalled += 1;
         Ok((entry, Some(self.marshalled - 1)))
@@ -164,5 +198,6 @@ mod tests {
         assert_eq!((entry.place, entry.offset), (PLACE_BOUNCE, 0));
         assert_eq!(marshalled, Some(0));
         assert_eq!(layout.bounce_bytes(), 1008);
+        assert!(layout.has_outside_ranges());
     }
 }

@@ -36,6 +36,7 @@ pub(crate) trait Wire {
 ///
 /// # Safety
 /// As for [`StatusTo::write`] and [`Args::new`].
+#[expect(clippy::too_many_arguments, reason = "see above")]
 #[inline(never)]
 unsafe fn call_on<W: Wire>(
     func: u64,
@@ -44,6 +45,7 @@ unsafe fn call_on<W: Wire>(
     sizes: *const u64,
     kinds: *const u16,
     device_num: i32,
+    orders_memory: bool,
     status: StatusTo,
 ) {
     let context = arch::context();
@@ -51,6 +53,7 @@ unsafe fn call_on<W: Wire>(
         func,
         // SAFETY: the caller's promise.
         args: unsafe { Args::new(count, addrs, sizes, kinds) },
+        orders_memory,
         device_num,
         // Lanes of a warp claim together.
         home_group: context.global() / arch::warp_size(),
@@ -79,6 +82,7 @@ macro_rules! wires {
             func: u64,
             args: Args,
             device_num: i32,
+            orders_memory: bool,
             status: StatusTo,
         ) {
             let (count, addrs, sizes, kinds) = args.into_parts();
@@ -86,7 +90,7 @@ macro_rules! wires {
             unsafe {
                 match kind {
                     $(<$wire as Wire>::KIND => call_on::<$wire>(
-                        func, count, addrs, sizes, kinds, device_num, status,
+                        func, count, addrs, sizes, kinds, device_num, orders_memory, status,
                     ),)*
                     _ => status.write(Status::NOT_OFFLOADED),
                 }

@@ -1,14 +1,13 @@
 //! Producer of [`native`](shared_abi::wire::native). docs/native-wire.md specifies the protocol.
 
-use core::mem::offset_of;
-
 use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::native::{
-    ENTRIES_IN_SLOT, MapEntry, PLACE_BOUNCE, PLACE_SLOT, ReplyHeader, RequestHeader, Slot,
-    entry_bytes_in_slot, ready_offset, slot_offset, unpack_completion,
+    HEADER_ROWS, MAX_ARGS, MAX_LANES_WITH_SUMMARY, MapEntry, PLACE_SLOT, ROW_DATA, RequestMeta,
+    Summary, WRITTEN_BITS, cell, cell_data, is_at_wrap, is_list_in_slot, progress_offset,
+    replies_offset, reply_payload_row, row_offset, slot_offset,
 };
 use shared_abi::words::{Load, Store, SystemWords};
 
@@ -22,7 +21,7 @@ use crate::lanes::{self, Lanes};
 use crate::marshal::native::{Layout, MarshalledIndex};
 use crate::wake::wake_host;
 
-/// Calls through a slot for each lane.
+/// Calls through a slot for the lanes that call together.
 pub(crate) struct Native;
 
 impl Wire for Native {
@@ -31,6 +30,9 @@ impl Wire for Native {
     #[inline(always)]
     fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let count = call.args.count();
+        if count > MAX_ARGS {
+            return Status::REFUSED_MAPPING;
+        }
         let mut layout = Layout::new(count, call.spaces);
         for i in 0..count {
             if layout.next(call.args.get(i)).is_err() {
@@ -41,22 +43,38 @@ impl Wire for Native {
         else {
             return Status::REFUSED_MAPPING;
         };
+        let (rows, is_short) = (layout.request_rows(), layout.is_short());
+        let is_ordered = call.orders_memory || layout.has_outside_ranges();
 
         lanes::waterfall(|lanes| {
-            // A lane that waits for a slot while it owns an extent would delay the
-            // neighbours that have a slot. So lanes that need an extent go one at a time,
-            // and the others together.
+            // A lane that waits for a slot while it owns an extent would delay the neighbours that
+            // have a slot, and a long request leaves no room for others. Such lanes go one at a
+            // time, and the others together.
+            let alone = blocks != 0 || !is_short;
             // SAFETY: `waterfall` calls this in all of `lanes` together.
-            let alone = unsafe { lanes.first(blocks) } != 0;
-            if (blocks != 0) != alone || (alone && !lanes.is_first()) {
+            let first_alone = unsafe { lanes.first(u32::from(alone)) } != 0;
+            if alone != first_alone || (alone && !lanes.is_first()) {
                 return None;
             }
-            Some(Request::claim(runtime, call, blocks)?.submit_and_wait())
+            let lanes = if alone {
+                Lanes::alone()
+            } else {
+                Lanes::active_lanes()
+            };
+            let request = Request {
+                runtime,
+                call,
+                rows,
+                is_ordered,
+                lanes,
+            };
+            // SAFETY: these are the active lanes, or the lane itself.
+            Some(unsafe { request.submit_and_wait(blocks) })
         })
     }
 }
 
-/// A call that owns a slot, and an extent if it needs one.
+/// The request of one of the lanes that call together.
 ///
 /// It keeps nothing that can be computed again: on a GPU, reading the host's variables and
 /// walking the arguments once more is cheaper than registers that keep both while the call
@@ -64,144 +82,176 @@ impl Wire for Native {
 struct Request<'a> {
     runtime: &'a HostWritten<DeviceConfig>,
     call: Call,
-    extent: Extent,
-    claim: Claim,
+    rows: u32,
+    /// Whether the request orders memory outside its slot.
+    is_ordered: bool,
+    lanes: Lanes,
 }
 
-impl<'a> Request<'a> {
-    /// Claims a slot and an extent for the calling lane, together with the other active lanes.
-    /// `None` if the others got the free slots.
+impl Request<'_> {
+    /// Claims a slot and an extent of `blocks`, publishes the request, and waits for the reply.
+    ///
+    /// # Safety
+    /// All of `lanes`, and no others, call this together.
     #[inline(always)]
-    fn claim(runtime: &'a HostWritten<DeviceConfig>, call: Call, blocks: u32) -> Option<Self> {
+    unsafe fn submit_and_wait(self, blocks: u32) -> Status {
+        let (lanes, home) = (self.lanes, self.call.home_group);
         let DeviceConfig {
             slots,
             bounce_blocks,
             ..
-        } = runtime.get();
-        let mut this = Self {
-            runtime,
-            call,
-            extent: Extent::NONE,
-            claim: Claim { slot: 0, seq: 0 },
+        } = self.runtime.get();
+        let (device, pause) = (self.device(), arch::pause);
+        let extent = bounce::claim(&device, slots, bounce_blocks, blocks, home, pause);
+        // SAFETY: the caller's promise.
+        let claim = unsafe { claims::claim(&device, slots, home, lanes, pause) };
+        let at = LaneRows {
+            claim,
+            rank: lanes.rank(),
+            count: lanes.count(),
         };
-        let (device, pause) = (this.device(), arch::pause);
-        this.extent = bounce::claim(
-            &device,
-            slots,
-            bounce_blocks,
-            blocks,
-            call.home_group,
-            pause,
-        );
-        // A lane with an extent claims alone, since the other active lanes may not need one.
-        let lanes = if blocks != 0 {
-            Lanes::alone()
-        } else {
-            Lanes::active_lanes()
-        };
-        // SAFETY: these are the active lanes, or the lane itself.
-        this.claim = unsafe { claims::claim(&device, slots, call.home_group, lanes, pause) }?;
-        Some(this)
-    }
 
-    /// Publishes the request and waits for the reply.
-    #[inline(always)]
-    fn submit_and_wait(self) -> Status {
-        self.producer().write_header(
-            self.claim,
-            &RequestHeader {
-                seq: self.claim.seq,
-                launch: self.call.launch,
-                func: self.call.func,
-                mapnum: self.call.args.count(),
-                dev_num: self.call.device_num,
-                bounce_first: self.extent.first,
-                bounce_blocks: self.extent.blocks,
-            },
-        );
-        self.write_arguments();
-        self.producer().publish(self.claim);
+        self.write_request(at, extent);
         wake_host(self.runtime);
-        let status = self.producer().wait(self.claim, arch::pause);
-        self.read_results();
-        claims::release(&self.device(), self.claim);
-        bounce::release(&self.device(), self.runtime.get().slots, self.extent);
-        status
+
+        // SAFETY: the caller's promise.
+        let is_any_ordered = unsafe { lanes.any(self.is_ordered) };
+        let mut waiting = lanes;
+        let mut done = 0;
+        loop {
+            let mut cells = [0; 2];
+            if waiting.is_first() {
+                let is_enough = |now: u64| {
+                    if arch::independent_lanes() {
+                        // They return as soon as their own replies have come.
+                        now != done
+                    } else {
+                        now.count_ones() == at.count
+                    }
+                };
+                cells = self.producer().wait(at, is_enough, arch::pause);
+                self.producer().acquire(at, is_any_ordered);
+            }
+            // SAFETY: `waiting` are the lanes in this loop: the others have left it. `converge`
+            // passes on what the first lane acquired.
+            let progress = unsafe {
+                waiting.converge();
+                Progress::new(cells.map(|cell| waiting.first(cell)), at.count)
+            };
+            done = progress.done;
+            let is_done = done >> at.rank & 1 != 0;
+            let mut status = Status::NONE;
+            if is_done {
+                let reply = match progress.reply {
+                    Some(reply) => reply,
+                    None => self.producer().reply(at, |_| {}),
+                };
+                status = reply.status;
+                self.read_results(at, extent, reply.written);
+            }
+            // SAFETY: see above. The release comes after the loads of all lanes.
+            let rest = unsafe {
+                waiting.converge();
+                waiting.filter(!is_done)
+            };
+            if rest.count() == 0 && waiting.is_first() {
+                claims::release(&self.device(), claim);
+            }
+            if is_done {
+                bounce::release(&self.device(), self.runtime.get().slots, extent);
+                return status;
+            }
+            waiting = rest;
+        }
     }
 
-    /// Writes the entries of the call and its marshalled bytes.
+    /// Writes the request, its header last.
     #[inline(always)]
-    fn write_arguments(&self) {
-        let list = if self.call.args.count() <= ENTRIES_IN_SLOT {
-            PLACE_SLOT
-        } else {
-            PLACE_BOUNCE
-        };
+    fn write_request(&self, at: LaneRows, extent: Extent) {
+        let producer = self.producer();
+        let count = self.call.args.count();
+        let mut rows = producer.request(at);
+        rows.skip(HEADER_ROWS);
+        if extent.blocks != 0 {
+            rows.push([extent.first, extent.blocks]);
+        }
         each_entry(self.call, |i, entry, marshalled| {
-            let (memory, at) = self.written(list);
-            write_entry(&memory, at, i, entry);
+            if is_list_in_slot(count) {
+                rows.push_entry(entry);
+            } else {
+                let list = extent.offset() + i as usize * size_of::<MapEntry>();
+                for (word, value) in entry_words(entry).into_iter().enumerate() {
+                    // Relaxed: N1 orders it.
+                    self.bounce()
+                        .store64(list + word * 8, value, Store::Relaxed);
+                }
+            }
             if marshalled.is_some() && MapKind(entry.kind).reads_device() {
-                let (memory, base) = self.written(entry.place);
-                let (at, from) = (base + entry.offset as usize, entry.addr as *const u8);
+                let (from, len) = (entry.addr as *const u8, entry.size as usize);
+                let offset = extent.offset() + entry.offset as usize;
                 // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
-                unsafe { memory.write_bytes(at, from, entry.size as usize) };
+                unsafe {
+                    if entry.place == PLACE_SLOT {
+                        rows.push_bytes(from, len);
+                    } else {
+                        self.bounce().write_bytes(offset, from, len);
+                    }
+                }
             }
         });
+        producer.release(at, self.is_ordered);
+        let meta = RequestMeta::new(at.count, self.rows, extent.blocks != 0, count);
+        let mut rows = producer.request(at);
+        rows.push([meta.0, self.call.launch]);
+        rows.push(halves(self.call.func));
     }
 
     /// Copies back the marshalled bytes that the host changed: those of the entries whose bits are
-    /// set in [`ReplyHeader::copied`].
+    /// set in `written`.
     #[inline(always)]
-    fn read_results(&self) {
-        if self.call.args.count() == 0 {
+    fn read_results(&self, at: LaneRows, extent: Extent, written: u32) {
+        let mut written = u64::from(written);
+        if self.call.args.count() > WRITTEN_BITS {
+            written |= self.producer().written_high(at, |_| {});
+        }
+        if written == 0 {
             return;
         }
-        let copied = self.producer().copied(self.claim);
-        if copied == 0 {
-            return;
-        }
+        let producer = self.producer();
+        let mut rows = producer.reply_rows(at);
+        rows.skip(reply_payload_row(self.call.args.count()));
         each_entry(self.call, |_, entry, marshalled| {
-            let back = marshalled.is_some_and(|c| copied & (1 << c) != 0);
-            if back && MapKind(entry.kind).writes_device() {
-                let (memory, base) = if entry.place == PLACE_SLOT {
-                    let entries = entry_bytes_in_slot(u64::from(self.call.args.count()));
-                    let producer = self.producer();
-                    (
-                        producer.system,
-                        producer.reply_payload(self.claim) - entries,
-                    )
-                } else {
-                    self.written(PLACE_BOUNCE)
-                };
-                let (at, to) = (base + entry.offset as usize, entry.addr as *mut u8);
-                // SAFETY: the caller of `GOMP_target_ext` vouches for the range, which is writable
-                // by its kind.
-                unsafe { memory.read_bytes(at, to, entry.size as usize) };
+            let Some(index) = marshalled.filter(|_| MapKind(entry.kind).writes_device()) else {
+                return;
+            };
+            let is_written = written & (1 << index) != 0;
+            let (to, len) = (entry.addr as *mut u8, entry.size as usize);
+            let offset = extent.offset() + entry.offset as usize;
+            // SAFETY: the caller of `GOMP_target_ext` vouches for the range, which is writable by its
+            // kind.
+            unsafe {
+                if entry.place == PLACE_SLOT {
+                    rows.pull_bytes(is_written, to, len, |_| {});
+                } else if is_written {
+                    self.bounce().read_bytes(offset, to, len);
+                }
             }
         });
-    }
-
-    /// The memory of `place` and the base of its offsets, for the device's stores.
-    #[inline(always)]
-    fn written(&self, place: u16) -> (Mapped, usize) {
-        if place == PLACE_SLOT {
-            let producer = self.producer();
-            (producer.system, producer.request_payload(self.claim))
-        } else {
-            // SAFETY: the host wrote the address of the bounce area, which it keeps while kernels
-            // of this image run.
-            let area = unsafe { arch::mapped(self.runtime.get().bounce) };
-            (area, self.extent.offset())
-        }
     }
 
     #[inline(always)]
     fn producer(&self) -> Producer<Mapped> {
-        let DeviceConfig { wire, slots, .. } = self.runtime.get();
-        // SAFETY: the host filled `runtime` with the addresses of a wire, claims and a bounce
-        // area of the given size, which it keeps while kernels of
+        let DeviceConfig { wire, lanes, .. } = self.runtime.get();
+        // SAFETY: the host filled `runtime` with the address of a wire with slots for that many
+        // lanes, which it keeps while kernels of this image run.
+        Producer::new(unsafe { arch::mapped(wire) }, lanes)
+    }
+
+    #[inline(always)]
+    fn bounce(&self) -> Mapped {
+        // SAFETY: the host wrote the address of the bounce area, which it keeps while kernels of
         // this image run.
-        Producer::new(unsafe { arch::mapped(wire) }, slots)
+        unsafe { arch::mapped(self.runtime.get().bounce) }
     }
 
     #[inline(always)]
@@ -223,17 +273,82 @@ fn each_entry(call: Call, mut visit: impl FnMut(u32, &MapEntry, Option<Marshalle
     }
 }
 
+/// The rows of one of the lanes that call together in a claimed slot.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneRows {
+    /// The slot, and the sequence number of its requests.
+    pub claim: Claim,
+    /// The number of lanes before this one.
+    pub rank: u32,
+    /// The number of lanes.
+    pub count: u32,
+}
+
+/// The reply to a lane's request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The end of the request.
+    pub status: Status,
+    /// The first marshalled ranges that the host has written, one bit each.
+    pub written: u32,
+}
+
+/// The replies to the lanes that call together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The lanes whose replies have come, one bit for each rank.
+    pub done: u64,
+    /// The reply, if all of these have the same one and it is known.
+    pub reply: Option<Reply>,
+}
+
+impl Progress {
+    /// That of `count` lanes, by the data of the row that they poll.
+    #[inline(always)]
+    #[must_use]
+    pub fn new([first, second]: [u32; 2], count: u32) -> Self {
+        if count == 1 {
+            let reply = Reply {
+                status: Status(first),
+                written: second,
+            };
+            return Self {
+                done: 1,
+                reply: Some(reply),
+            };
+        }
+        if count > MAX_LANES_WITH_SUMMARY {
+            return Self {
+                done: u64::from(first) | u64::from(second) << 32,
+                reply: None,
+            };
+        }
+        let summary = Summary(second);
+        Self {
+            done: first.into(),
+            reply: summary.applies_to(first.count_ones()).then_some(Reply {
+                status: summary.status(),
+                written: summary.written(),
+            }),
+        }
+    }
+}
+
+/// Rows of a reply that a lane loads before it uses the first: over a bus, one load takes as long as
+/// all.
+const IN_FLIGHT: usize = 4;
+
 /// The device's end of the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Producer<S> {
     system: S,
-    slots: u32,
+    lanes: u32,
 }
 
 impl<S: SystemWords> Producer<S> {
-    /// The wire of `slots` slots in `system`.
-    pub const fn new(system: S, slots: u32) -> Self {
-        Self { system, slots }
+    /// The wire in `system`, with slots for up to `lanes` lanes.
+    pub const fn new(system: S, lanes: u32) -> Self {
+        Self { system, lanes }
     }
 
     /// The memory that the wire lies in.
@@ -241,120 +356,282 @@ impl<S: SystemWords> Producer<S> {
         &self.system
     }
 
-    /// Byte offset of the request's payload.
-    pub const fn request_payload(&self, claim: Claim) -> usize {
-        slot_offset(self.slots, claim.slot) + offset_of!(Slot, request_payload)
-    }
-
-    /// Byte offset of the reply's payload.
-    pub const fn reply_payload(&self, claim: Claim) -> usize {
-        slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply_payload)
-    }
-
-    /// Writes the header of a request, which the host ignores until it is published.
-    /// `header.seq` is ignored: the claim has the sequence number.
+    /// Orders what the caller wrote before with the header of the request, which it writes later, if
+    /// `is_ordered`.
     #[inline(always)]
-    pub fn write_header(&self, claim: Claim, header: &RequestHeader) {
-        let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
-        // Relaxed: N1 orders these for the host.
-        self.system.store32(
-            at + offset_of!(RequestHeader, launch),
-            header.launch,
-            Store::Relaxed,
-        );
-        self.system.store64(
-            at + offset_of!(RequestHeader, func),
-            header.func,
-            Store::Relaxed,
-        );
-        self.system.store32(
-            at + offset_of!(RequestHeader, mapnum),
-            header.mapnum,
-            Store::Relaxed,
-        );
-        self.system.store32(
-            at + offset_of!(RequestHeader, dev_num),
-            header.dev_num as u32,
-            Store::Relaxed,
-        );
-        self.system.store32(
-            at + offset_of!(RequestHeader, bounce_first),
-            header.bounce_first,
-            Store::Relaxed,
-        );
-        self.system.store32(
-            at + offset_of!(RequestHeader, bounce_blocks),
-            header.bounce_blocks,
-            Store::Relaxed,
-        );
+    pub fn release(&self, at: LaneRows, is_ordered: bool) {
+        if is_ordered || is_at_wrap(at.claim.seq) {
+            // Edge `N1`, publishing end: a host that sees the header sees the extent, and what this
+            // lane wrote to device memory.
+            self.system.release_fence();
+        }
     }
 
-    /// Publishes the request whose header and payload are written.
+    /// The rows of a lane's request, from the first on.
     #[inline(always)]
-    pub fn publish(&self, claim: Claim) {
-        let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
-        // Edge `N1`, publishing end: a host that sees this sequence number sees the header and
-        // the payload, in the slot and in the bounce extent.
-        self.system.store32(
-            at + offset_of!(RequestHeader, seq),
-            claim.seq,
-            Store::Release,
-        );
-        // Relaxed: an advisory to poll the slot, whose own sequence number decides.
-        self.system
-            .store32(ready_offset(claim.slot), claim.seq, Store::Relaxed);
+    pub fn request(&self, at: LaneRows) -> Rows<S> {
+        self.rows(at, 0)
     }
 
-    /// The status of the claim's request, once its reply has arrived.
+    /// The rows of the reply to a lane, from the first on.
     #[inline(always)]
-    pub fn reply(&self, claim: Claim) -> Option<Status> {
-        let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
-        // Edge `N2`, waiting end: the rest of the reply was stored before the sequence number.
-        let completion = self
-            .system
-            .load64(at + offset_of!(ReplyHeader, seq), Load::Acquire);
-        let (seq, status) = unpack_completion(completion);
-        (seq == claim.seq).then_some(Status(status))
+    pub fn reply_rows(&self, at: LaneRows) -> Rows<S> {
+        self.rows(at, replies_offset(self.lanes))
     }
 
-    /// [`ReplyHeader::copied`] of the reply that was waited for.
     #[inline(always)]
-    pub fn copied(&self, claim: Claim) -> u64 {
-        let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
-        // Relaxed: N2 orders it.
-        self.system
-            .load64(at + offset_of!(ReplyHeader, copied), Load::Relaxed)
+    fn rows(&self, at: LaneRows, area: usize) -> Rows<S> {
+        let first =
+            slot_offset(self.lanes, at.claim.slot) + area + row_offset(0, at.rank, at.count);
+        Rows {
+            system: self.system.at_offset(first),
+            step: row_offset(1, 0, at.count) as u32,
+            seq: at.claim.seq,
+        }
     }
 
-    /// Waits for the reply to the claim's request.
+    /// Byte offset of a row of the reply.
     #[inline(always)]
-    pub fn wait(&self, claim: Claim, pause: impl Fn(u32)) -> Status {
+    fn reply_offset(&self, at: LaneRows, row: u32) -> usize {
+        slot_offset(self.lanes, at.claim.slot)
+            + replies_offset(self.lanes)
+            + row_offset(row, at.rank, at.count)
+    }
+
+    /// Waits for replies until `is_enough` of the set of ranks that have them. Returns the data of the
+    /// row that lanes poll, which is one for [`Progress::new`].
+    #[inline(always)]
+    pub fn wait(
+        &self,
+        at: LaneRows,
+        is_enough: impl Fn(u64) -> bool,
+        pause: impl Fn(u32),
+    ) -> [u32; 2] {
         let mut attempt = 0;
         loop {
-            if let Some(status) = self.reply(claim) {
-                return status;
+            if let Some(cells) = self.row(at, self.polled_offset(at))
+                && is_enough(Progress::new(cells, at.count).done)
+            {
+                return cells;
             }
             pause(attempt);
             attempt = attempt.saturating_add(1);
         }
     }
+
+    /// The reply to a lane that is done.
+    #[inline(always)]
+    pub fn reply(&self, at: LaneRows, pause: impl Fn(u32)) -> Reply {
+        let [status, written] = self.arrived_row(at, 0, pause);
+        Reply {
+            status: Status(status),
+            written,
+        }
+    }
+
+    /// The written ranges that do not fit in row 0, in their bits. The lane is done.
+    #[inline(always)]
+    pub fn written_high(&self, at: LaneRows, pause: impl Fn(u32)) -> u64 {
+        let [high, _] = self.arrived_row(at, 1, pause);
+        u64::from(high) << WRITTEN_BITS
+    }
+
+    /// A row of the reply to a lane that is done. It may arrive a little later.
+    #[inline(always)]
+    fn arrived_row(&self, at: LaneRows, row: u32, pause: impl Fn(u32)) -> [u32; 2] {
+        let mut attempt = 0;
+        loop {
+            if let Some(cells) = self.row(at, self.reply_offset(at, row)) {
+                return cells;
+            }
+            pause(attempt);
+            attempt = attempt.saturating_add(1);
+        }
+    }
+
+    /// The data of the row at byte offset `offset`, if it has arrived.
+    #[inline(always)]
+    fn row(&self, at: LaneRows, offset: usize) -> Option<[u32; 2]> {
+        let [first, second] = self.system.load_pair(offset);
+        Some([
+            cell_data(first, at.claim.seq)?,
+            cell_data(second, at.claim.seq)?,
+        ])
+    }
+
+    /// Byte offset of the row that the lanes poll.
+    #[inline(always)]
+    fn polled_offset(&self, at: LaneRows) -> usize {
+        if at.count == 1 {
+            self.reply_offset(at, 0)
+        } else {
+            slot_offset(self.lanes, at.claim.slot) + progress_offset(self.lanes)
+        }
+    }
+
+    /// Orders what the host wrote before the replies that [`wait`](Self::wait) found with later
+    /// accesses, if `is_ordered`.
+    #[inline(always)]
+    pub fn acquire(&self, at: LaneRows, is_ordered: bool) {
+        if is_ordered || is_at_wrap(at.claim.seq) {
+            // Edge `N2`, waiting end: the results in the extent and in device memory precede this
+            // cell.
+            self.system.load64(self.polled_offset(at), Load::Acquire);
+        }
+    }
 }
 
-/// Writes the `index`-th entry of a list that starts at `at`.
+/// A position among the rows of a lane.
+#[derive(Debug)]
+pub struct Rows<S> {
+    /// The memory from the next row on.
+    system: S,
+    /// Bytes from one row to the next.
+    step: u32,
+    seq: u32,
+}
+
+impl<S: SystemWords> Rows<S> {
+    /// Skips `count` rows.
+    #[inline(always)]
+    pub fn skip(&mut self, count: u32) {
+        self.system = self.system.at_offset(count as usize * self.step as usize);
+    }
+
+    /// Stores the data of a row.
+    #[inline(always)]
+    pub fn push(&mut self, data: [u32; 2]) {
+        // Relaxed: each cell carries its sequence number.
+        let cells = data.map(|data| cell(data, self.seq));
+        self.system.store_pair(0, cells);
+        self.skip(1);
+    }
+
+    /// Stores an entry.
+    #[inline(always)]
+    pub fn push_entry(&mut self, entry: &MapEntry) {
+        for word in entry_words(entry) {
+            self.push(halves(word));
+        }
+    }
+
+    /// Stores `len` bytes.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes.
+    #[inline(always)]
+    pub unsafe fn push_bytes(&mut self, from: *const u8, len: usize) {
+        let mut done = 0;
+        while done < len {
+            // SAFETY: `done < len`, for which the caller vouches.
+            let word = unsafe { read_word(from.add(done), len - done) };
+            self.push(halves(word));
+            done += ROW_DATA;
+        }
+    }
+
+    /// Loads `len` bytes and writes them to `to` if `is_written`, or skips them. Waits with `pause` for
+    /// rows that arrive after the completion.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    #[inline(always)]
+    pub unsafe fn pull_bytes(
+        &mut self,
+        is_written: bool,
+        to: *mut u8,
+        len: usize,
+        pause: impl Fn(u32),
+    ) {
+        if !is_written {
+            return self.skip(len.div_ceil(ROW_DATA) as u32);
+        }
+        let mut attempt = 0;
+        let mut done = 0;
+        while done < len {
+            let pairs: [[u64; 2]; IN_FLIGHT] = core::array::from_fn(|i| {
+                if done + i * ROW_DATA < len {
+                    self.system.load_pair(i * self.step as usize)
+                } else {
+                    [cell(0, self.seq); 2]
+                }
+            });
+            let is_there = |&cell: &u64| cell_data(cell, self.seq).is_some();
+            if !pairs.iter().flatten().all(is_there) {
+                pause(attempt);
+                attempt = attempt.saturating_add(1);
+                continue;
+            }
+            for (i, [low, high]) in pairs.into_iter().enumerate() {
+                let done = done + i * ROW_DATA;
+                if done < len {
+                    let word = u64::from(low as u32) | u64::from(high as u32) << 32;
+                    // SAFETY: `done < len`, for which the caller vouches.
+                    unsafe { write_word(to.add(done), word, len - done) };
+                }
+            }
+            self.skip((len - done).div_ceil(ROW_DATA).min(IN_FLIGHT) as u32);
+            done += IN_FLIGHT * ROW_DATA;
+        }
+    }
+}
+
+/// A word as the data of a row.
 #[inline(always)]
-pub fn write_entry(system: &impl SystemWords, at: usize, index: u32, entry: &MapEntry) {
-    let at = at + index as usize * size_of::<MapEntry>();
-    let tail =
-        u64::from(entry.kind) | (u64::from(entry.place) << 16) | (u64::from(entry.offset) << 32);
-    // Relaxed: N1 orders these for the host.
-    system.store64(at + offset_of!(MapEntry, addr), entry.addr, Store::Relaxed);
-    system.store64(at + offset_of!(MapEntry, size), entry.size, Store::Relaxed);
-    // Kind, place and offset are one little-endian word: one store, not three.
-    system.store64(at + offset_of!(MapEntry, kind), tail, Store::Relaxed);
+const fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
 }
 
-const _: () = assert!(
-    offset_of!(MapEntry, place) == offset_of!(MapEntry, kind) + 2
-        && offset_of!(MapEntry, offset) == offset_of!(MapEntry, kind) + 4
-        && cfg!(target_endian = "little")
-);
+/// An entry as words.
+#[inline(always)]
+const fn entry_words(entry: &MapEntry) -> [u64; 3] {
+    let tail = entry.kind as u64 | (entry.place as u64) << 16 | (entry.offset as u64) << 32;
+    [entry.addr, entry.size, tail]
+}
+
+/// The 8 bytes at `from`, or the `len` that are there and zeros.
+///
+/// # Safety
+/// `from` is readable for 8 or `len` bytes, whichever is less.
+#[inline(always)]
+unsafe fn read_word(from: *const u8, len: usize) -> u64 {
+    // SAFETY: the caller's promise, and each read is inside and aligned for its type.
+    unsafe {
+        if len >= 8 && from.addr().is_multiple_of(8) {
+            return from.cast::<u64>().read();
+        }
+        let mut word = 0;
+        for i in 0..len.min(8) {
+            word |= u64::from(from.add(i).read()) << (8 * i);
+        }
+        word
+    }
+}
+
+/// Writes `word` to `to`, or its first `len` bytes.
+///
+/// # Safety
+/// `to` is writable for 8 or `len` bytes, whichever is less.
+#[inline(always)]
+unsafe fn write_word(to: *mut u8, word: u64, len: usize) {
+    // SAFETY: the caller's promise, and each write is inside and aligned for its type.
+    unsafe {
+        if len >= 8 && to.addr().is_multiple_of(8) {
+            return to.cast::<u64>().write(word);
+        }
+        for i in 0..len.min(8) {
+            to.add(i).write((word >> (8 * i)) as u8);
+        }
+    }
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(
+        offset_of!(MapEntry, size) == 8
+            && offset_of!(MapEntry, kind) == 16
+            && offset_of!(MapEntry, place) == 18
+            && offset_of!(MapEntry, offset) == 20
+            && cfg!(target_endian = "little")
+    );
+};

@@ -38,7 +38,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         bounce: 0,
         wake_word: 0,
         bounce_blocks: MAX_EXTENT,
-        reserved: 0,
+        lanes: 1,
     });
     // SAFETY: the arrays have more elements than `entries`. A refused call reads
     // no range.
@@ -53,6 +53,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
     let request = Call {
         func: 1,
         args,
+        orders_memory: true,
         device_num: 0,
         home_group: 0,
         launch: 0,
@@ -66,7 +67,16 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         _ => {
             let mut status = u32::MAX;
             // SAFETY: the status goes to a variable of ours.
-            unsafe { call(kind, request.func, args, 0, StatusTo::new(&mut status)) };
+            unsafe {
+                call(
+                    kind,
+                    request.func,
+                    args,
+                    0,
+                    true,
+                    StatusTo::new(&mut status),
+                )
+            };
             Status(status)
         }
     }

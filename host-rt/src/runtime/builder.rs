@@ -134,6 +134,7 @@ impl Builder {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
             wire: WireConfig {
                 slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
+                lanes: device.arch().max_lanes(),
                 initial_seq: self.initial_seq,
             },
             bounce_bytes: self

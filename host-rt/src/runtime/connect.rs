@@ -85,7 +85,7 @@ fn config_bytes(words: &DeviceConfig) -> Vec<u8> {
         bytes.extend(word.to_le_bytes());
     }
     bytes.extend(words.bounce_blocks.to_le_bytes());
-    bytes.extend(words.reserved.to_le_bytes());
+    bytes.extend(words.lanes.to_le_bytes());
     bytes
 }
 

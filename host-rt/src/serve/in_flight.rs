@@ -1,6 +1,7 @@
 //! The calls in flight: their functions, and the limited resources (slots, bounce blocks) that they
 //! keep until they return.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,7 +16,7 @@ use crate::base::output;
 
 use super::call_context::current_call;
 use super::{Server, lock};
-use crate::wire::Wire;
+use crate::wire::Request;
 
 /// Time that a host function waits for a kernel before it checks for exhausted resources.
 const WARN_AFTER: Duration = Duration::from_secs(1);
@@ -28,16 +29,19 @@ pub(super) struct InFlight {
     function: AtomicU64,
     /// Kind of the wire, if the call keeps one of its slots; 0 otherwise.
     wire: AtomicU32,
+    /// That slot.
+    slot: AtomicU32,
     /// The first block of the bounce extent, and the end.
     bounce: [AtomicU32; 2],
 }
 
 impl InFlight {
     /// Records a call of the function with this word. Dropping the result records its end.
-    pub(super) fn begin(&self, word: u64, wire: &Wire, bounce: &Range<u32>) -> InFlightGuard<'_> {
-        let keeps_slot = wire.shared_slots().is_some();
-        let kind = if keeps_slot { wire.kind.0 } else { 0 };
+    pub(super) fn begin(&self, request: &Request, bounce: &Range<u32>) -> InFlightGuard<'_> {
+        let (word, slot) = (request.func(), request.slot());
+        let kind = slot.map_or(0, |_| request.wire().kind.0);
         self.wire.store(kind, Ordering::Relaxed);
+        self.slot.store(slot.unwrap_or(0), Ordering::Relaxed);
         self.bounce[0].store(bounce.start, Ordering::Relaxed);
         self.bounce[1].store(bounce.end, Ordering::Relaxed);
         self.function.store(word, Ordering::Relaxed);
@@ -157,9 +161,14 @@ impl Server {
             let Some(slots) = wire.shared_slots() else {
                 continue;
             };
-            let kinds = calls.iter().map(|call| call.wire.load(Ordering::Relaxed));
-            let used = kinds.filter(|kind| *kind == wire.kind.0).count();
-            if used >= slots as usize {
+            let is_of_wire =
+                |call: &&Arc<InFlight>| call.wire.load(Ordering::Relaxed) == wire.kind.0;
+            let used: BTreeSet<_> = calls
+                .iter()
+                .filter(is_of_wire)
+                .map(|call| call.slot.load(Ordering::Relaxed))
+                .collect();
+            if used.len() >= slots as usize {
                 let variable = match wire.kind {
                     WireKind::NATIVE => " (REVOFF_SLOTS)",
                     _ => "",

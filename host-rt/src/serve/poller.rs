@@ -187,6 +187,10 @@ impl Server {
                         let text_end = source.wire.text_end();
                         return Some(Found { request, text_end });
                     }
+                    Poll::Incomplete => {
+                        token.must_repeat = true;
+                        break;
+                    }
                     other => {
                         if !self.handle_non_request(&source.wire, other, &mut token.deferred) {
                             break;
@@ -220,7 +224,7 @@ impl Server {
         deferred: &mut Deferred,
     ) -> bool {
         match found {
-            Poll::Empty => false,
+            Poll::Empty | Poll::Incomplete => false,
             Poll::Request(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
                 let (end, writer) = self.output.text.push(&text);

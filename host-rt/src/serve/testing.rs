@@ -18,6 +18,7 @@ pub(super) fn server(device: Arc<dyn Device>) -> Arc<Server> {
         threads: 1,
         wire: WireConfig {
             slots: 8,
+            lanes: 1,
             initial_seq: 0,
         },
         bounce_bytes: 1 << 20,

@@ -134,7 +134,7 @@ impl Server {
             bounce: common.access.bounce.device.0,
             wake_word: self.poller.wake_word.device_address(),
             bounce_blocks: self.config.bounce_blocks(),
-            reserved: 0,
+            lanes: self.config.wire.lanes,
         })
     }
 

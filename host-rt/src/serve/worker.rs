@@ -135,7 +135,7 @@ impl Worker {
         let launch = request.launch();
 
         let _call = CallGuard::enter(CallContext { launch });
-        let _in_flight = self.in_flight.begin(word, request.wire(), &bounce);
+        let _in_flight = self.in_flight.begin(request, &bounce);
         let must_map = catch_unwind(AssertUnwindSafe(|| {
             function.normalize_kinds(args);
             function.must_map(args)

@@ -1,6 +1,7 @@
 //! The arguments of a request.
 
 use shared_abi::map_kind::MapKind;
+use shared_abi::wire::native::ROW_DATA;
 
 /// One argument of a request, as the wire has it.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +20,33 @@ pub struct Arg {
 pub(super) enum ArgLocation {
     /// In device memory, at the argument's address.
     Device,
-    /// Marshalled in the slot, at this offset in the request's payload.
-    Slot(usize, MarshalledBit),
+    /// Marshalled in the slot.
+    Slot(SlotRange, MarshalledBit),
     /// Marshalled in the bounce area, at this offset.
     Bounce(usize, MarshalledBit),
+}
+
+/// The rows of a marshalled argument in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SlotRange {
+    /// First row in the request; 0 if the kind does not read.
+    pub(super) request_row: u32,
+    /// First row in the reply; 0 if the kind does not write.
+    pub(super) reply_row: u32,
+    /// Bytes of the argument.
+    pub(super) size: usize,
+}
+
+impl SlotRange {
+    /// The number of rows.
+    pub(super) fn rows(self) -> u32 {
+        self.size.div_ceil(ROW_DATA) as u32
+    }
+
+    /// Panics unless `len` bytes from `skip` on are in the range.
+    pub(super) fn assert_contains(self, skip: usize, len: usize) {
+        assert!(skip.checked_add(len).is_some_and(|end| end <= self.size));
+    }
 }
 
 /// The bit of a marshalled argument in the set of written arguments.
@@ -48,44 +72,44 @@ pub(crate) struct ArgRange {
     pub(super) addr: u64,
     pub(super) len: usize,
     pub(super) location: ArgLocation,
+    /// Bytes of the location before the range.
+    pub(super) skip: usize,
 }
 
 impl ArgRange {
     /// A range that `arg` may contain. It is in device memory unless `arg` marshals all of it.
     #[inline]
     pub(crate) fn in_arg(arg: &Arg, addr: u64, len: usize) -> Self {
-        Self {
-            addr,
-            len,
-            location: marshalled(arg, addr, len).unwrap_or(ArgLocation::Device),
-        }
+        Self::marshalled(arg, addr, len).unwrap_or_else(|| Self::in_device(addr, len))
     }
 
     /// A range that any of `args` may contain. It is in device memory unless one of them marshals
     /// all of it.
     pub(crate) fn in_any(args: &[Arg], addr: u64, len: usize) -> Self {
-        let marshalled = args.iter().find_map(|arg| marshalled(arg, addr, len));
+        let marshalled = args.iter().find_map(|arg| Self::marshalled(arg, addr, len));
+        marshalled.unwrap_or_else(|| Self::in_device(addr, len))
+    }
+
+    const fn in_device(addr: u64, len: usize) -> Self {
         Self {
             addr,
             len,
-            location: marshalled.unwrap_or(ArgLocation::Device),
+            location: ArgLocation::Device,
+            skip: 0,
         }
     }
-}
 
-/// The location of a range that `arg` marshals completely; `None` if it does not.
-#[inline]
-fn marshalled(arg: &Arg, addr: u64, len: usize) -> Option<ArgLocation> {
-    let skip = addr.checked_sub(arg.addr)?;
-    let end = skip.checked_add(len as u64)?;
-    if end > arg.size {
-        return None;
-    }
-    // No loss: a marshalled argument, and so `skip`, is smaller than its area.
-    let skip = skip as usize;
-    match arg.location {
-        ArgLocation::Device => None,
-        ArgLocation::Slot(offset, bit) => Some(ArgLocation::Slot(offset + skip, bit)),
-        ArgLocation::Bounce(offset, bit) => Some(ArgLocation::Bounce(offset + skip, bit)),
+    /// A range that `arg` marshals completely; `None` if it does not.
+    #[inline]
+    fn marshalled(arg: &Arg, addr: u64, len: usize) -> Option<Self> {
+        let skip = addr.checked_sub(arg.addr)?;
+        let end = skip.checked_add(len as u64)?;
+        (end <= arg.size && arg.location != ArgLocation::Device).then_some(Self {
+            addr,
+            len,
+            location: arg.location,
+            // No loss: a marshalled argument, and so `skip`, is smaller than its area.
+            skip: skip as usize,
+        })
     }
 }

@@ -19,6 +19,34 @@ pub enum ProtocolError {
         /// The next one.
         expected: u32,
     },
+    /// More lanes call together than a slot has room for.
+    #[error("slot {slot} has requests of {found} lanes, at most {max} are possible")]
+    Lanes {
+        /// The slot.
+        slot: u32,
+        /// The number of lanes.
+        found: u32,
+        /// The maximum.
+        max: u32,
+    },
+    /// A request has fewer rows than its header, or more than fit in the lane's part of the slot.
+    #[error("slot {slot} has a request of {}, at least {min} and at most {max} are possible", Count((*found).into(), "row"))]
+    Rows {
+        /// The slot.
+        slot: u32,
+        /// The number of rows.
+        found: u32,
+        /// The minimum.
+        min: u32,
+        /// The maximum.
+        max: u32,
+    },
+    /// Some rows of a slot's requests have arrived, and others have not within a second.
+    #[error("slot {slot} has an incomplete request")]
+    MissingRows {
+        /// The slot.
+        slot: u32,
+    },
     /// The wire's counter of drawn slots is behind the host's. The wire stops.
     #[error("{counter} is {found}, but {consumed} {messages} have been consumed")]
     Counter {
@@ -74,6 +102,18 @@ pub enum ArgsError {
         /// The extent's number of blocks.
         blocks: u32,
     },
+    /// The list of arguments is longer than the request's rows.
+    #[error(
+        "a list of {} does not fit in {}",
+        Count(*count as u64, "argument"),
+        Count((*rows).into(), "row")
+    )]
+    ListOutsideSlot {
+        /// Number of arguments.
+        count: usize,
+        /// The request's number of rows.
+        rows: u32,
+    },
     /// More than [`MAX_MARSHALLED`] arguments are marshalled.
     #[error("the request marshals more than {MAX_MARSHALLED} arguments")]
     TooManyMarshalled,
@@ -87,8 +127,8 @@ pub enum ArgsError {
         index: usize,
         /// The entry's word for the place.
         place: u16,
-        /// Offset in that place, in bytes.
-        offset: usize,
+        /// The entry's word for the offset in that place.
+        offset: u32,
         /// Size in bytes.
         size: u64,
     },

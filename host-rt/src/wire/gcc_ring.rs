@@ -6,6 +6,7 @@
 //! ring after one lap.
 
 use core::mem::offset_of;
+use std::sync::Arc;
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
@@ -143,6 +144,7 @@ pub(super) unsafe fn attach(
         name: "gcc-ring",
         slots: SLOTS,
         keeps_slots: false,
+        warps: Arc::default(),
         memory,
         access: access.clone(),
     };

@@ -1,6 +1,7 @@
 //! Consumer of [`gcc_slot`](shared_abi::wire::gcc_slot).
 
 use core::mem::offset_of;
+use std::sync::Arc;
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_slot::GccSlot as Slot;
@@ -76,6 +77,7 @@ pub(super) unsafe fn attach(
         name: "gcc-slot",
         slots: 1,
         keeps_slots: true,
+        warps: Arc::default(),
         memory,
         access: access.clone(),
     };

@@ -313,6 +313,7 @@ impl GcnQueue {
             name: "gcn-queue",
             slots: SLOTS,
             keeps_slots: false,
+            warps: Arc::default(),
             memory,
             access: access.clone(),
         };

@@ -1,9 +1,12 @@
 //! The memory of a wire.
 
+use std::sync::Arc;
+
 use shared_abi::wire::WireKind;
 use shared_abi::words::{Coherent, SystemWords};
 
 use super::DeviceAccess;
+use super::warps::Warps;
 use crate::device::{DeviceAddr, MappedMemory};
 
 /// Configuration of a wire.
@@ -11,6 +14,8 @@ use crate::device::{DeviceAddr, MappedMemory};
 pub(crate) struct WireConfig {
     /// Slots of a `native` wire.
     pub(crate) slots: u32,
+    /// Lanes that each of these has room for.
+    pub(crate) lanes: u32,
     /// The sequence number before the first, or the first ticket.
     pub(crate) initial_seq: u32,
 }
@@ -20,6 +25,8 @@ pub(crate) struct Wire {
     pub(crate) kind: WireKind,
     pub(crate) name: &'static str,
     pub(super) slots: u32,
+    /// The warps in the slots of a `native` wire; no slots on others.
+    pub(super) warps: Arc<Warps>,
     /// Whether requests keep their slots until they complete, and all launches share the slots.
     pub(super) keeps_slots: bool,
     pub(super) memory: MappedMemory,

@@ -24,6 +24,7 @@ mod reserved;
 #[cfg(test)]
 mod tests;
 pub mod wake;
+pub(crate) mod warps;
 
 pub use self::arg::Arg;
 pub(crate) use self::arg::ArgRange;

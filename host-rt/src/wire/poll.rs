@@ -7,6 +7,8 @@ use super::ProtocolError;
 pub enum Poll<R> {
     /// No request.
     Empty,
+    /// No complete request, but a part of one: the rest arrives without a wake-up.
+    Incomplete,
     /// A request, which the caller must complete.
     Request(R),
     /// Text printed by a device thread. The wire may have more.
@@ -19,13 +21,14 @@ impl<R> Poll<R> {
     /// Whether the poll found nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        matches!(self, Self::Empty)
+        matches!(self, Self::Empty | Self::Incomplete)
     }
 
     #[inline]
     pub(super) fn map<T>(self, convert: impl FnOnce(R) -> T) -> Poll<T> {
         match self {
             Self::Empty => Poll::Empty,
+            Self::Incomplete => Poll::Incomplete,
             Self::Request(request) => Poll::Request(convert(request)),
             Self::Printed(text) => Poll::Printed(text),
             Self::ProtocolError(reason) => Poll::ProtocolError(reason),

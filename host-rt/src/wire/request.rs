@@ -73,9 +73,17 @@ impl Request {
 
     fn mapnum(&self) -> u64 {
         match &self.words {
-            RequestWords::Native(words) => words.mapnum.into(),
+            RequestWords::Native(words) => words.meta.mapnum().into(),
             RequestWords::Gcc(words) => words.mapnum,
         }
+    }
+
+    /// The slot that the request keeps until it completes, if there is a fixed number of them.
+    pub(crate) fn slot(&self) -> Option<u32> {
+        self.wire.keeps_slots.then_some(match &self.words {
+            RequestWords::Native(words) => words.lane.slot,
+            RequestWords::Gcc(_) => 0,
+        })
     }
 
     /// Key of the launch that made the request; 0 if the wire does not contain it.
@@ -144,10 +152,13 @@ impl Request {
         unsafe {
             match range.location {
                 ArgLocation::Device => copier.fetch(to, DeviceAddr(addr), len)?,
-                ArgLocation::Slot(offset, _) => {
-                    native::read_payload(&self.wire, self.native_words(), offset, to, len);
+                ArgLocation::Slot(slot, _) => {
+                    let words = self.native_words();
+                    native::read_payload(&self.wire, words, slot, range.skip, to, len);
                 }
-                ArgLocation::Bounce(offset, _) => copier.read_bounce(offset, to, len),
+                ArgLocation::Bounce(offset, _) => {
+                    copier.read_bounce(offset + range.skip, to, len);
+                }
             }
         }
         Ok(())
@@ -174,12 +185,13 @@ impl Request {
         unsafe {
             match range.location {
                 ArgLocation::Device => copier.store(DeviceAddr(addr), from, len)?,
-                ArgLocation::Slot(offset, bit) => {
-                    native::write_payload(&self.wire, self.native_words(), offset, from, len);
+                ArgLocation::Slot(slot, bit) => {
+                    let (words, is_first) = (self.native_words(), !self.is_written(bit));
+                    native::write_payload(&self.wire, words, slot, is_first, range.skip, from, len);
                     self.mark_written(bit);
                 }
                 ArgLocation::Bounce(offset, bit) => {
-                    copier.write_bounce(offset, from, len);
+                    copier.write_bounce(offset + range.skip, from, len);
                     self.mark_written(bit);
                 }
             }
@@ -193,6 +205,10 @@ impl Request {
             RequestWords::Native(words) => words,
             RequestWords::Gcc(_) => unreachable!("all arguments of GCC's wires are at addresses"),
         }
+    }
+
+    fn is_written(&self, MarshalledBit(bit): MarshalledBit) -> bool {
+        self.written & (1 << bit) != 0
     }
 
     fn mark_written(&mut self, MarshalledBit(bit): MarshalledBit) {
@@ -219,13 +235,12 @@ impl Request {
         let memory = self.wire.words();
         match &self.words {
             RequestWords::Native(words) => {
-                let copied = if status == Status::DONE {
+                let written = if status == Status::DONE {
                     self.written
                 } else {
                     0
                 };
-                let (slots, slot, seq) = (self.wire.slots, words.slot, words.seq);
-                native::complete(&memory, slots, slot, seq, status, copied);
+                native::complete(memory, &self.wire.warps, words, status, written);
             }
             RequestWords::Gcc(words) => match words.completion {
                 Completion::FunctionWord => gcc_slot::complete(&memory),

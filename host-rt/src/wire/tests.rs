@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 use std::sync::Arc;
 
+use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::BLOCK;
@@ -10,8 +11,8 @@ use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot};
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::wire::gcn_queue::{CALL, GcnCall, GcnMessage, GcnQueue};
 use shared_abi::wire::native::{
-    MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, pack_completion, ready_offset,
-    slot_offset,
+    PLACE_SLOT, RequestMeta, Summary, cell, next_seq, progress_offset, replies_offset, row_offset,
+    slot_bytes, slot_offset,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
@@ -24,6 +25,8 @@ const SEQ: u32 = 7;
 
 const SLOTS: u32 = 8;
 
+const LANES: u32 = 4;
+
 /// A wire whose only device thread and only host thread is the test.
 struct TestWire {
     access: DeviceAccess,
@@ -33,11 +36,16 @@ struct TestWire {
 
 impl TestWire {
     fn new(kind: WireKind) -> Self {
+        Self::starting_at(kind, SEQ)
+    }
+
+    fn starting_at(kind: WireKind, initial_seq: u32) -> Self {
         let kind = KINDS.iter().find(|known| known.kind == kind).unwrap();
         let device = device::open("host", &Env::read().unwrap()).unwrap();
         let config = WireConfig {
             slots: SLOTS,
-            initial_seq: SEQ,
+            lanes: LANES,
+            initial_seq,
         };
         let access = DeviceAccess {
             bounce: Arc::new(device.alloc_mapped(BLOCK).unwrap()),
@@ -61,29 +69,59 @@ impl TestWire {
         }
     }
 
-    /// Publishes a request in slot 0 of a `native` wire. The slot carries its argument of 8 bytes.
-    fn publish_native(&self) {
-        let (at, seq) = (slot_offset(SLOTS, 0), SEQ + 1);
-        let header = at + offset_of!(Slot, request);
-        let entry = at + offset_of!(Slot, request_payload);
-        let tail = u64::from(PLACE_SLOT) << 16 | (size_of::<MapEntry>() as u64) << 32;
-        let size = entry + offset_of!(MapEntry, size);
-        self.words.store64(size, 8, Store::Relaxed);
-        let kind = entry + offset_of!(MapEntry, kind);
-        self.words.store64(kind, tail, Store::Relaxed);
-        let mapnum = header + offset_of!(RequestHeader, mapnum);
-        self.words.store32(mapnum, 1, Store::Relaxed);
-        let word = header + offset_of!(RequestHeader, seq);
-        self.words.store32(word, seq, Store::Release);
-        self.words.store32(ready_offset(0), seq, Store::Relaxed);
+    /// Writes a row of a request in slot 0 of a `native` wire.
+    fn write_row(&self, lane: Lane, row: u32, data: u64) {
+        let at = slot_offset(LANES, 0) + row_offset(row, lane.rank, lane.count);
+        let cells = [data as u32, (data >> 32) as u32].map(|half| cell(half, lane.seq));
+        self.words.store_pair(at, cells);
     }
 
-    /// The completion word and the word `copied` of the reply in slot 0.
-    fn reply(&self) -> (u64, u64) {
-        let reply = slot_offset(SLOTS, 0) + offset_of!(Slot, reply);
-        let word = |field| self.words.load64(reply + field, Load::Relaxed);
-        let completion = word(offset_of!(ReplyHeader, seq));
-        (completion, word(offset_of!(ReplyHeader, copied)))
+    /// The rows of a request with an argument of 8 bytes in the slot: its value is `rank`.
+    fn rows(lane: Lane) -> Vec<u64> {
+        let meta = RequestMeta::new(lane.count, 6, false, 1);
+        let tail = u64::from(MapKind::TOFROM.0) | u64::from(PLACE_SLOT) << 16;
+        let func = 100 + u64::from(lane.rank);
+        vec![meta.0.into(), func, 0, 8, tail, lane.rank.into()]
+    }
+
+    /// Publishes the requests of `count` lanes with that sequence number in slot 0 of a `native`
+    /// wire, except for the last `missing` rows.
+    fn publish_all(&self, seq: u32, count: u32, missing: usize) {
+        let mut all: Vec<_> = (0..count)
+            .flat_map(|rank| {
+                let lane = Lane { seq, rank, count };
+                let rows = Self::rows(lane).into_iter().enumerate();
+                rows.map(move |(row, data)| (lane, row as u32, data))
+            })
+            .collect();
+        all.truncate(all.len() - missing);
+        for (lane, row, data) in all {
+            self.write_row(lane, row, data);
+        }
+    }
+
+    /// Publishes a request in slot 0 of a `native` wire.
+    fn publish_native(&self) {
+        self.publish_all(SEQ + 1, 1, 0);
+    }
+
+    /// The data of a row of the reply in slot 0, and its sequence number.
+    fn reply_row(&self, lane: Lane, row: u32) -> ([u32; 2], u32) {
+        let area = slot_offset(LANES, 0) + replies_offset(LANES);
+        self.row_at(area + row_offset(row, lane.rank, lane.count))
+    }
+
+    /// The data of the row at `offset`, and its sequence number.
+    fn row_at(&self, offset: usize) -> ([u32; 2], u32) {
+        let pair = self.words.load_pair(offset);
+        let seqs = pair.map(|cell| (cell >> 32) as u32);
+        assert_eq!(seqs[0], seqs[1]);
+        (pair.map(|cell| cell as u32), seqs[0])
+    }
+
+    /// Row 0 of the reply to the only request in slot 0.
+    fn reply(&self) -> ([u32; 2], u32) {
+        self.reply_row(ALONE, 0)
     }
 
     /// Publishes a call on a `gcn-queue`.
@@ -100,6 +138,21 @@ impl TestWire {
         self.words.store32(drawn, SEQ + 1, Store::Relaxed);
     }
 }
+
+/// A lane whose request is in slot 0.
+#[derive(Clone, Copy)]
+struct Lane {
+    seq: u32,
+    rank: u32,
+    count: u32,
+}
+
+/// The lane of the first request, which calls alone.
+const ALONE: Lane = Lane {
+    seq: SEQ + 1,
+    rank: 0,
+    count: 1,
+};
 
 /// Writes the argument of `request`.
 fn write_argument(wire: &TestWire, request: &mut Request) {
@@ -118,11 +171,14 @@ fn a_dropped_request_of_native_fails() {
     wire.publish_native();
     let mut request = wire.take();
     write_argument(&wire, &mut request);
-    let (seq, none) = (SEQ + 1, pack_completion(SEQ, Status::NONE.0));
-    assert_eq!(wire.reply(), (none, 0));
+    assert_eq!(wire.reply(), ([0; 2], 0));
     drop(request);
-    let failed = pack_completion(seq, Status::FUNCTION_FAILED.0);
-    assert_eq!(wire.reply(), (failed, 0), "the argument counts as written");
+    let failed = [Status::FUNCTION_FAILED.0, 0];
+    assert_eq!(
+        wire.reply(),
+        (failed, SEQ + 1),
+        "the argument counts as written"
+    );
 }
 
 #[test]
@@ -133,7 +189,148 @@ fn a_completed_request_is_not_failed_by_its_drop() {
     write_argument(&wire, &mut request);
     let mut copier = wire.access.copier();
     request.complete(&mut copier, Status::DONE).unwrap();
-    assert_eq!(wire.reply(), (pack_completion(SEQ + 1, Status::DONE.0), 1));
+    let done = [Status::DONE.0, 1];
+    assert_eq!(wire.reply(), (done, SEQ + 1));
+    assert_eq!(wire.reply_row(ALONE, 1), ([0x0101_0101; 2], SEQ + 1));
+}
+
+/// Completes requests of a warp in an order, and checks each reply when it is due.
+fn complete_in(order: [usize; 3], statuses: [Status; 3]) {
+    let mut wire = TestWire::new(WireKind::NATIVE);
+    wire.publish_all(SEQ + 1, 3, 0);
+    let mut requests: Vec<_> = (0..3).map(|_| Some(wire.take())).collect();
+    assert!(wire.parts.poller.poll_all().is_empty());
+    let lane = |rank: usize| Lane {
+        rank: rank as u32,
+        count: 3,
+        ..ALONE
+    };
+    let (mut done, mut shared) = (0, Some(statuses[order[0]]));
+    for &rank in &order {
+        let mut request = requests[rank].take().unwrap();
+        assert_eq!(request.func(), 100 + rank as u64);
+        write_argument(&wire, &mut request);
+        let mut copier = wire.access.copier();
+        let status = statuses[rank];
+        request.complete(&mut copier, status).unwrap();
+        let written = u32::from(status == Status::DONE);
+        assert_eq!(
+            wire.reply_row(lane(rank), 0),
+            ([status.0, written], SEQ + 1)
+        );
+        assert_eq!(wire.reply_row(lane(rank), 1).1, SEQ + 1);
+        done |= 1 << rank;
+        shared = shared.filter(|shared| *shared == status);
+        let summary = shared.map_or(Summary::NONE, |status| {
+            Summary::new(u32::count_ones(done), status, written)
+        });
+        let progress = wire.row_at(progress_offset(LANES));
+        assert_eq!(
+            progress,
+            ([done, summary.0], SEQ + 1),
+            "{rank} of {order:?}"
+        );
+    }
+}
+
+#[test]
+fn the_progress_of_a_warp_follows_the_replies_to_its_lanes() {
+    let (done, failed) = (Status::DONE, Status::FUNCTION_FAILED);
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+        complete_in(order, [done; 3]);
+        complete_in(order, [failed, done, done]);
+        complete_in(order, [done, done, failed]);
+    }
+}
+
+#[test]
+fn a_request_is_taken_when_all_its_rows_have_arrived() {
+    for missing in [1, 5, 6, 11] {
+        let mut wire = TestWire::new(WireKind::NATIVE);
+        wire.publish_all(SEQ + 1, 2, missing);
+        assert!(matches!(wire.parts.poller.poll_all(), Poll::Incomplete));
+        wire.publish_all(SEQ + 1, 2, 0);
+        assert_eq!(wire.take().func(), 100);
+        assert_eq!(wire.take().func(), 101);
+    }
+}
+
+#[test]
+fn an_incomplete_request_is_rejected_after_a_while() {
+    let mut wire = TestWire::new(WireKind::NATIVE);
+    wire.publish_all(SEQ + 1, 2, 1);
+    let error = loop {
+        match wire.parts.poller.poll_all() {
+            Poll::ProtocolError(error) => break error,
+            found => assert!(matches!(found, Poll::Incomplete)),
+        }
+    };
+    assert_eq!(error, ProtocolError::MissingRows { slot: 0 });
+    let refused = [Status::REFUSED_MAPPING.0, 0];
+    let lane = Lane { count: 2, ..ALONE };
+    assert_eq!(wire.reply_row(lane, 0), (refused, SEQ + 1));
+    let summary = Summary::new(2, Status::REFUSED_MAPPING, 0).0;
+    let progress = wire.row_at(progress_offset(LANES));
+    assert_eq!(progress, ([0b11, summary], SEQ + 1));
+    // The slot works on.
+    wire.publish_all(SEQ + 2, 1, 0);
+    assert_eq!(wire.take().func(), 100);
+}
+
+/// A cell of an earlier cycle.
+const STALE: u64 = cell(77, 5);
+
+/// Cells that only the first cycle of sequence numbers has written do not complete a request of the
+/// second.
+#[test]
+fn cells_before_the_wrap_are_not_taken_for_later_ones() {
+    let last = u32::MAX;
+    let mut wire = TestWire::starting_at(WireKind::NATIVE, last - 1);
+    for at in (replies_offset(LANES)..slot_bytes(LANES)).step_by(8) {
+        wire.words.store64(at, STALE, Store::Relaxed);
+    }
+    wire.publish_all(last, 3, 0);
+    for _ in 0..3 {
+        drop(wire.take());
+    }
+    let rank = |rank| Lane {
+        seq: last,
+        rank,
+        count: 3,
+    };
+    let refused = [Status::FUNCTION_FAILED.0, 0];
+    assert_eq!(wire.reply_row(rank(2), 0), (refused, last));
+    assert_eq!(next_seq(last), 1);
+    // The requests were cleared at the end, replies before the first one was written.
+    for at in (0..replies_offset(LANES)).step_by(8) {
+        assert_eq!(wire.words.load64(at, Load::Relaxed), 0);
+    }
+    for at in (replies_offset(LANES)..slot_bytes(LANES)).step_by(8) {
+        assert_ne!(wire.words.load64(at, Load::Relaxed), STALE);
+    }
+    wire.publish_all(1, 3, 0);
+    assert_eq!(wire.take().func(), 100);
+}
+
+#[test]
+fn the_rest_of_a_range_that_is_written_in_parts_keeps_its_bytes() {
+    let mut wire = TestWire::new(WireKind::NATIVE);
+    wire.write_row(ALONE, 5, 0x0807_0605_0403_0201);
+    for (row, data) in TestWire::rows(ALONE).into_iter().enumerate().take(5) {
+        wire.write_row(ALONE, row as u32, data);
+    }
+    let mut request = wire.take();
+    let mut copier = wire.access.copier();
+    let mut args = Vec::new();
+    request.read_args(&mut copier, 1, &mut args).unwrap();
+    for (skip, len) in [(5, 2), (1, 1)] {
+        let range = ArgRange::in_arg(&args[0], skip, len);
+        // SAFETY: the constant is static, and longer than the range.
+        unsafe { request.write(&mut copier, range, [0xff; 8].as_ptr()) }.unwrap();
+    }
+    request.complete(&mut copier, Status::DONE).unwrap();
+    let expected = [0x0403_ff01, 0x08ff_ff05];
+    assert_eq!(wire.reply_row(ALONE, 1).0, expected);
 }
 
 #[test]

@@ -21,8 +21,7 @@ pub const MAX_EXTENT: u32 = 32;
 pub struct BounceHeader {
     /// `gcc-ring`, `gcn-queue`: the caller's completion word, 0 until the host writes 1.
     pub signal: u32,
-    /// Key of the calling launch, as in
-    /// [`RequestHeader::launch`](super::native::RequestHeader::launch).
+    /// Key of the calling launch, given by the host; 0 if the device does not know it.
     pub launch: u32,
     /// Not used.
     pub reserved: [u32; 14],

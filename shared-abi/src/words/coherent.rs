@@ -72,6 +72,14 @@ const fn store_order(order: Store) -> Ordering {
 
 impl SystemWords for Coherent {
     #[inline]
+    fn at_offset(&self, at: usize) -> Self {
+        Self {
+            // In the allocation, as `new`'s caller vouched for every offset at which it is used.
+            base: self.base.wrapping_add(at),
+        }
+    }
+
+    #[inline]
     fn load32(&self, at: usize, order: Load) -> u32 {
         self.u32(at).load(load_order(order))
     }
@@ -94,6 +102,16 @@ impl SystemWords for Coherent {
     #[inline]
     fn fence(&self) {
         fence(Ordering::SeqCst);
+    }
+
+    #[inline]
+    fn release_fence(&self) {
+        fence(Ordering::Release);
+    }
+
+    #[inline]
+    fn acquire_fence(&self) {
+        fence(Ordering::Acquire);
     }
 
     #[inline]

@@ -39,6 +39,11 @@ pub enum Store {
 /// Loads and stores only. Over PCIe these are atomic when naturally aligned and
 /// at most 16 bytes wide, while read-modify-writes are not.
 pub trait SystemWords {
+    /// The memory from byte offset `at` on.
+    #[must_use]
+    fn at_offset(&self, at: usize) -> Self
+    where
+        Self: Sized;
     /// Loads the `u32` at byte offset `at`.
     fn load32(&self, at: usize, order: Load) -> u32;
     /// Stores the `u32` at byte offset `at`.
@@ -47,8 +52,26 @@ pub trait SystemWords {
     fn load64(&self, at: usize, order: Load) -> u64;
     /// Stores the `u64` at byte offset `at`.
     fn store64(&self, at: usize, value: u64, order: Store);
+    /// Loads the two `u64` at byte offset `at`, a multiple of 16, without order. Each is atomic by
+    /// itself; over a bus, one read fetches both.
+    #[inline]
+    fn load_pair(&self, at: usize) -> [u64; 2] {
+        [0, 8].map(|i| self.load64(at + i, Load::Relaxed))
+    }
+    /// Stores the two `u64` at byte offset `at`, a multiple of 16, without order. Each is atomic by
+    /// itself; over a bus, one write carries both.
+    #[inline]
+    fn store_pair(&self, at: usize, [first, second]: [u64; 2]) {
+        self.store64(at, first, Store::Relaxed);
+        self.store64(at + 8, second, Store::Relaxed);
+    }
     /// Full fence at system scope: orders an earlier store with a later load.
     fn fence(&self);
+    /// Makes earlier writes visible to a thread that sees a later store of this one and then
+    /// executes [`acquire_fence`](Self::acquire_fence).
+    fn release_fence(&self);
+    /// See [`release_fence`](Self::release_fence).
+    fn acquire_fence(&self);
 
     /// Loads the byte at offset `at`, without order.
     fn load8(&self, at: usize) -> u8;
@@ -63,6 +86,12 @@ pub trait SystemWords {
     #[inline]
     unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
         let mut done = 0;
+        while len - done >= 16 && from.addr().is_multiple_of(8) && at.is_multiple_of(16) {
+            // SAFETY: 16 more bytes are there, aligned as `from` is.
+            let pair = unsafe { from.add(done).cast::<[u64; 2]>().read() };
+            self.store_pair(at + done, pair);
+            done += 16;
+        }
         while done < len {
             let at = at + done;
             // SAFETY: `done < len`, for which the caller vouches.
@@ -89,12 +118,13 @@ pub trait SystemWords {
     #[inline]
     unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
         let mut done = 0;
-        // Two loads in flight at a time: over a bus, a single one takes as long as both.
-        while len - done >= 16 && (to.addr() | at).is_multiple_of(8) {
-            let words = [0, 8].map(|i| self.load64(at + done + i, Load::Relaxed));
-            // SAFETY: 16 more bytes are there, aligned as `to` is.
-            unsafe { to.add(done).cast::<[u64; 2]>().write(words) };
-            done += 16;
+        // Many loads in flight at a time: over a bus, a single one takes as long as all.
+        while len - done >= 16 * IN_FLIGHT && to.addr().is_multiple_of(8) && at.is_multiple_of(16) {
+            let pairs: [_; IN_FLIGHT] =
+                core::array::from_fn(|i| self.load_pair(at + done + 16 * i));
+            // SAFETY: that many more bytes are there, aligned as `to` is.
+            unsafe { to.add(done).cast::<[[u64; 2]; IN_FLIGHT]>().write(pairs) };
+            done += 16 * IN_FLIGHT;
         }
         while done < len {
             let at = at + done;
@@ -115,6 +145,9 @@ pub trait SystemWords {
         }
     }
 }
+
+/// Pairs of words that [`SystemWords::read_bytes`] loads before it uses the first.
+const IN_FLIGHT: usize = 4;
 
 /// The number of the next `len` bytes, at least 1, to copy at once between memory at `address` and
 /// shared words at `at`: 8 if both are aligned for it; 4 if only the shared word is, since each of

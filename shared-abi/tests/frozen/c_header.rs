@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::table::{Constant, Field, Type, Value};
-use crate::{gcc, v1};
+use crate::{gcc, v2};
 
 /// A compiler and its arguments.
 struct Compiler {
@@ -112,11 +112,11 @@ fn header() -> String {
 }
 
 fn types() -> impl Iterator<Item = &'static Type> {
-    v1::TYPES.iter().chain(gcc::TYPES)
+    v2::TYPES.iter().chain(gcc::TYPES)
 }
 
 fn constants() -> Vec<Constant> {
-    let mut constants = v1::constants();
+    let mut constants = v2::constants();
     constants.extend(gcc::constants());
     constants
 }

@@ -9,4 +9,4 @@ mod c_header;
 mod gcc;
 mod map_kind;
 mod table;
-mod v1;
+mod v2;

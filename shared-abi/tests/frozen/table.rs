@@ -160,7 +160,7 @@ fn count(at: usize) -> u8 {
 
 #[test]
 fn no_padding_in_the_tables() {
-    for row in crate::v1::TYPES.iter().chain(crate::gcc::TYPES) {
+    for row in crate::v2::TYPES.iter().chain(crate::gcc::TYPES) {
         let mut end = 0;
         for field in row.fields {
             assert_eq!(field.offset, end, "{}.{}", row.c_name, field.name);

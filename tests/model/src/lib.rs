@@ -17,6 +17,6 @@ mod runs;
 mod team;
 
 pub use self::memory::{Access, Memory, Side, View, Weak};
-pub use self::native::add_request_words;
+pub use self::native::{SlotRows, add_cells};
 pub use self::runs::{Runs, explore};
 pub use self::team::{Team, pause};

@@ -1,6 +1,7 @@
 //! Memory under model checking.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
@@ -29,6 +30,10 @@ pub enum Access {
     FetchAnd,
     /// The full fence.
     Fence,
+    /// The fence before a store that publishes.
+    ReleaseFence,
+    /// The fence after a load that finds something published.
+    AcquireFence,
 }
 
 /// A removed order: accesses of that kind, by that side, to the words of that name are relaxed. A
@@ -59,6 +64,7 @@ struct Word {
 /// width, fails the model.
 pub struct Memory {
     words: BTreeMap<usize, Word>,
+    unread: Vec<Range<usize>>,
     weak: Option<Weak>,
 }
 
@@ -72,6 +78,7 @@ impl Memory {
     pub fn new(weak: Option<Weak>) -> Self {
         Self {
             words: BTreeMap::new(),
+            unread: Vec::new(),
             weak,
         }
     }
@@ -106,6 +113,14 @@ impl Memory {
         self.word(at, name, Kind::Data64(UnsafeCell::new(value)))
     }
 
+    /// Adds bytes that are written but never read: stores of 8 bytes to undeclared offsets there have
+    /// no effect.
+    #[must_use]
+    pub fn unread(mut self, range: Range<usize>) -> Self {
+        self.unread.push(range);
+        self
+    }
+
     /// The device's view and the host's view.
     #[must_use]
     pub fn share(self) -> (View, View) {
@@ -113,16 +128,18 @@ impl Memory {
         let view = |side| View {
             memory: Arc::clone(&memory),
             side,
+            start: 0,
         };
         (view(Side::Device), view(Side::Host))
     }
 }
 
-/// One side's view of the memory.
+/// One side's view of the memory from an offset on.
 #[derive(Clone)]
 pub struct View {
     memory: Arc<Memory>,
     side: Side,
+    start: usize,
 }
 
 fn load_order(order: Load) -> Ordering {
@@ -141,10 +158,17 @@ fn store_order(order: Store) -> Ordering {
 
 impl View {
     fn word(&self, at: usize) -> &Word {
+        let at = self.start + at;
         match self.memory.words.get(&at) {
             Some(word) => word,
             None => panic!("{:?} accesses offset {at}, which has no word", self.side),
         }
+    }
+
+    fn is_unread(&self, at: usize) -> bool {
+        let at = self.start + at;
+        let Memory { words, unread, .. } = &*self.memory;
+        !words.contains_key(&at) && unread.iter().any(|range| range.contains(&at))
     }
 
     fn is_weak(&self, access: Access, name: &str) -> bool {
@@ -194,6 +218,13 @@ impl View {
 }
 
 impl SystemWords for View {
+    fn at_offset(&self, at: usize) -> Self {
+        Self {
+            start: self.start + at,
+            ..self.clone()
+        }
+    }
+
     fn load32(&self, at: usize, order: Load) -> u32 {
         let Word { name, kind } = self.word(at);
         match kind {
@@ -224,6 +255,9 @@ impl SystemWords for View {
     }
 
     fn store64(&self, at: usize, value: u64, order: Store) {
+        if self.is_unread(at) {
+            return;
+        }
         let Word { name, kind } = self.word(at);
         match kind {
             Kind::Flag64(word) => {
@@ -237,6 +271,18 @@ impl SystemWords for View {
     fn fence(&self) {
         if !self.is_weak(Access::Fence, "fence") {
             fence(Ordering::SeqCst);
+        }
+    }
+
+    fn release_fence(&self) {
+        if !self.is_weak(Access::ReleaseFence, "fence") {
+            fence(Ordering::Release);
+        }
+    }
+
+    fn acquire_fence(&self) {
+        if !self.is_weak(Access::AcquireFence, "fence") {
+            fence(Ordering::Acquire);
         }
     }
 

@@ -50,6 +50,8 @@ fn removed_order(body: &str) -> Option<(String, &str)> {
         ("FetchAnd", "release"),
         ("Load", "acquire"),
         ("FetchOr", "acquire"),
+        ("ReleaseFence", "release"),
+        ("AcquireFence", "acquire"),
         ("Fence", "fence"),
     ];
     let (_, order) = order.iter().find(|(name, _)| access.starts_with(name))?;

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use device_rt::claims::Claim;
 use device_rt::wake::wake_if_sleeping;
 use device_rt::wire::gcc_slot as slot_producer;
-use device_rt::wire::native::Producer;
+use device_rt::wire::native::{LaneRows, Producer};
 use host_rt::model::{Poll, gcc_slot, native, wake};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;
 use model::Side::{Device, Host};
-use model::{Memory, Runs, Team, View, Weak, add_request_words, explore, pause};
+use model::{Memory, Runs, SlotRows, Team, View, Weak, add_cells, explore, pause};
 use shared_abi::wire::WakeWord;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
-use shared_abi::wire::native::RequestHeader;
+use shared_abi::wire::native::{HEADER_ROWS, RequestMeta};
 
 /// The wake word and the condition variable of the host.
 struct Sleep {
@@ -86,33 +86,38 @@ const SEQ: u32 = 7;
 /// Each of `callers` publishes once, in its own slot, and ends; one thread takes the requests. So
 /// no thread runs after a lost wake-up.
 fn run_native(callers: u32, weak: Option<Weak>) {
+    const LANES: u32 = 1;
+    let rows = SlotRows {
+        lanes: LANES,
+        count: 1,
+        request: HEADER_ROWS,
+        reply: 0,
+    };
     let mut memory = Memory::new(weak);
     for slot in 0..callers {
-        memory = add_request_words(memory, callers, slot, SEQ);
+        memory = add_cells(memory, slot, rows, |_| SEQ);
     }
     let (system, host) = memory.share();
     let sleep = Sleep::new(weak);
     let mut threads = Vec::new();
     for slot in 0..callers {
-        let producer = Producer::new(system.clone(), callers);
+        let producer = Producer::new(system.clone(), LANES);
         let sleep = Arc::clone(&sleep);
         threads.push(loom::thread::spawn(move || {
-            let claim = Claim { slot, seq: SEQ + 1 };
-            let header = RequestHeader {
-                seq: 0,
-                launch: 0,
-                func: slot.into(),
-                mapnum: 0,
-                dev_num: 0,
-                bounce_first: 0,
-                bounce_blocks: 0,
+            let at = LaneRows {
+                claim: Claim { slot, seq: SEQ + 1 },
+                rank: 0,
+                count: 1,
             };
-            producer.write_header(claim, &header);
-            producer.publish(claim);
+            let meta = RequestMeta::new(1, HEADER_ROWS, false, 0);
+            let mut rows = producer.request(at);
+            rows.push([meta.0, 0]);
+            rows.push([slot, 0]);
             sleep.wake_if_sleeping();
         }));
     }
-    let team = Team::new(native::Poller::new(host.clone(), callers, SEQ), callers);
+    let warps = Arc::new(native::Warps::new(callers, LANES));
+    let team = Team::new(native::Poller::new(host.clone(), warps, SEQ), callers);
     team.work(
         native::Poller::poll,
         |poller, _| sleep.sleep(|| poller.poll_all()),

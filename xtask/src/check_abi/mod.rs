@@ -17,7 +17,7 @@ use crate::source;
 
 /// The number of types in shared-abi at the last change. A check that finds fewer has missed some,
 /// or a type was removed: then reduce this number.
-const TYPES: usize = 25;
+const TYPES: usize = 24;
 
 /// The module where code pointers are allowed, because a `host` image and its host are one process
 /// on one machine (rule 4).

@@ -12,6 +12,8 @@ unsafe extern "C" {
     fn barrier(mask: u32);
     #[link_name = "llvm.nvvm.vote.any.sync"]
     fn vote_any(mask: u32, vote: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot(mask: u32, vote: bool) -> u32;
 }
 
 /// Lanes of a warp.
@@ -64,6 +66,17 @@ pub unsafe fn first(lanes: u64, value: u32) -> u32 {
 pub unsafe fn any(lanes: u64, vote: bool) -> bool {
     // SAFETY: the caller's promise.
     unsafe { vote_any(lanes as u32, vote) }
+}
+
+/// The lanes of `lanes` in which `vote` is true.
+///
+/// # Safety
+/// As for [`first`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn ballot(lanes: u64, vote: bool) -> u64 {
+    // SAFETY: the caller's promise.
+    u64::from(unsafe { vote_ballot(lanes as u32, vote) })
 }
 
 /// Waits for all of `lanes`. Each lane's earlier memory accesses come before the other lanes' later

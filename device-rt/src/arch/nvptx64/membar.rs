@@ -90,6 +90,42 @@ pub(super) unsafe fn system_store8(at: u64, value: u8) {
     }
 }
 
+/// # Safety
+/// `at` is a valid address of the `.global` state space, a multiple of 16.
+#[inline(always)]
+pub(super) unsafe fn system_load_pair(at: u64) -> [u64; 2] {
+    let (first, second);
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!(
+            "ld.volatile.global.v2.u64 {{{}, {}}}, [{}];",
+            out(reg64) first, out(reg64) second, in(reg64) at, options(nostack)
+        );
+    }
+    [first, second]
+}
+
+/// # Safety
+/// `at` is a valid address of the `.global` state space, a multiple of 16.
+#[inline(always)]
+pub(super) unsafe fn system_store_pair(at: u64, [first, second]: [u64; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!(
+            "st.volatile.global.v2.u64 [{}], {{{}, {}}};",
+            in(reg64) at, in(reg64) first, in(reg64) second, options(nostack)
+        );
+    }
+}
+
+/// Orders everything before with later stores, and earlier loads with everything after, at system
+/// scope.
+#[inline(always)]
+pub(super) fn system_fence_acq_rel() {
+    // SAFETY: touches no memory itself.
+    unsafe { asm!("membar.sys;", options(nostack)) };
+}
+
 /// Orders everything before with everything after, at system scope.
 #[inline(always)]
 pub(super) fn system_fence() {

@@ -11,7 +11,7 @@ mod lanes;
 mod words;
 
 pub use instructions::pause;
-pub use lanes::{active_lanes, any, converge, first, independent_lanes, lane, warp_size};
+pub use lanes::{active_lanes, any, ballot, converge, first, independent_lanes, lane, warp_size};
 pub use words::{DeviceMemory, Mapped, device_memory, mapped};
 
 use core::arch::asm;
@@ -109,6 +109,13 @@ pub fn multiprocessor() -> u32 {
     // SAFETY: reads a special register.
     unsafe { asm!("mov.u32 {}, %smid;", out(reg32) id, options(nomem, nostack)) };
     id
+}
+
+/// Orders all earlier accesses to memory with all later ones, at system scope, except a store with a
+/// later load.
+#[inline(always)]
+pub fn system_fence() {
+    instructions::system_fence_acq_rel();
 }
 
 /// A GPU cannot wake the host.

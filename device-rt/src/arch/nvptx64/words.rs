@@ -61,6 +61,13 @@ fn to_global(address: u64) -> u64 {
 
 impl SystemWords for Mapped {
     #[inline(always)]
+    fn at_offset(&self, at: usize) -> Self {
+        Self {
+            base: self.base + at as u64,
+        }
+    }
+
+    #[inline(always)]
     fn load32(&self, at: usize, order: Load) -> u32 {
         // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_load32(self.base + at as u64, order) }
@@ -85,8 +92,30 @@ impl SystemWords for Mapped {
     }
 
     #[inline(always)]
+    fn load_pair(&self, at: usize) -> [u64; 2] {
+        // SAFETY: `mapped`'s caller vouches for `at`, and ours for its alignment.
+        unsafe { instructions::system_load_pair(self.base + at as u64) }
+    }
+
+    #[inline(always)]
+    fn store_pair(&self, at: usize, pair: [u64; 2]) {
+        // SAFETY: `mapped`'s caller vouches for `at`, and ours for its alignment.
+        unsafe { instructions::system_store_pair(self.base + at as u64, pair) }
+    }
+
+    #[inline(always)]
     fn fence(&self) {
         instructions::system_fence();
+    }
+
+    #[inline(always)]
+    fn release_fence(&self) {
+        instructions::system_fence_acq_rel();
+    }
+
+    #[inline(always)]
+    fn acquire_fence(&self) {
+        instructions::system_fence_acq_rel();
     }
 
     #[inline(always)]

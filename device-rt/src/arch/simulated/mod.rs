@@ -128,7 +128,7 @@ pub fn active_lanes() -> u64 {
 #[must_use]
 pub unsafe fn first(lanes: u64, value: u32) -> u32 {
     match current_lane() {
-        Some((warp, lane)) => warp.operate(lane, WarpOp::First, lanes, value),
+        Some((warp, lane)) => warp.operate(lane, WarpOp::First, lanes, value) as u32,
         // SAFETY: the host's version has no requirements.
         None => unsafe { host::first(lanes, value) },
     }
@@ -144,6 +144,19 @@ pub unsafe fn any(lanes: u64, vote: bool) -> bool {
         Some((warp, lane)) => warp.operate(lane, WarpOp::Any, lanes, vote.into()) != 0,
         // SAFETY: the host's version has no requirements.
         None => unsafe { host::any(lanes, vote) },
+    }
+}
+
+/// Implements the architecture's `ballot`.
+///
+/// # Safety
+/// As for [`first`].
+#[must_use]
+pub unsafe fn ballot(lanes: u64, vote: bool) -> u64 {
+    match current_lane() {
+        Some((warp, lane)) => warp.operate(lane, WarpOp::Ballot, lanes, vote.into()),
+        // SAFETY: the host's version has no requirements.
+        None => unsafe { host::ballot(lanes, vote) },
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) enum Scheduling {
 pub(crate) enum WarpOp {
     First,
     Any,
+    Ballot,
     Converge,
 }
 
@@ -156,11 +157,11 @@ impl Warp {
     }
 
     /// Performs a warp operation with the other lanes of `mask`.
-    pub(crate) fn operate(&self, lane: u32, what: WarpOp, mask: u64, value: u32) -> u32 {
+    pub(crate) fn operate(&self, lane: u32, what: WarpOp, mask: u64, value: u32) -> u64 {
         if mask & (1 << lane) == 0 {
             self.fail(&format!("lane {lane} is not in {mask:#x}, at {what:?}"));
         }
-        self.wait_at(lane, LaneState::Operation(what, mask, value)) as u32
+        self.wait_at(lane, LaneState::Operation(what, mask, value))
     }
 
     /// Lets other lanes run, if the scheduling allows.
@@ -304,6 +305,9 @@ fn answer(lanes: &Lanes, what: WarpOp, mask: u64) -> u64 {
     match what {
         WarpOp::First => brought.take(1).sum(),
         WarpOp::Any => brought.fold(0, |all, value| all | value),
+        WarpOp::Ballot => lanes.mask_of(|at| {
+            matches!(at, LaneState::Operation(WarpOp::Ballot, among, value) if among == mask && value != 0)
+        }),
         WarpOp::Converge => 0,
     }
 }

@@ -56,6 +56,7 @@ fn call(serving: &Arc<Serving>, func: u64, home_group: u32, size: usize) {
         Call {
             func,
             args,
+            orders_memory: true,
             device_num: 0,
             home_group,
             launch: 0,
@@ -86,7 +87,12 @@ fn launch(scheduling: Scheduling, case: Case, serving: &Arc<Serving>, warp: u32)
 }
 
 fn check(scheduling: Scheduling, case: Case) {
-    let serving = &Arc::new(Serving::new(case.slots, case.blocks, case.at_once));
+    let serving = &Arc::new(Serving::new(
+        case.slots,
+        case.lanes,
+        case.blocks,
+        case.at_once,
+    ));
     let ends = thread::scope(|scope| {
         scope.spawn(|| serving.serve());
         let warps: Vec<_> = (0..case.warps)
@@ -135,9 +141,25 @@ macro_rules! cases {
     };
 }
 
+/// In lock-step, all lanes of a warp share a slot: the host replies once it has all their requests.
+#[test]
+fn a_warp_calls_in_one_slot() {
+    for lanes in [32, 64] {
+        let case = Case {
+            warps: 1,
+            lanes,
+            slots: 1,
+            blocks: 32,
+            needs_extent: NONE,
+            at_once: lanes,
+        };
+        check(Scheduling::LockStep, case);
+    }
+}
+
 cases! {
     a_slot_for_every_lane: 1 warps of 32, 32 slots, 32 blocks, NONE, 32 at once;
-    half_a_slot_for_every_lane: 1 warps of 64, 32 slots, 32 blocks, NONE, 32 at once;
+    a_slot_for_every_second_lane: 1 warps of 64, 32 slots, 32 blocks, NONE, 32 at once;
     one_slot: 1 warps of 8, 1 slots, 32 blocks, SOME, 1 at once;
     fewer_slots_than_lanes: 1 warps of 32, 4 slots, 32 blocks, SOME, 4 at once;
     two_warps_want_all_slots: 2 warps of 32, 8 slots, 32 blocks, SOME, 8 at once;

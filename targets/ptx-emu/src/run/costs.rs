@@ -18,8 +18,9 @@
 //! executed a fence since, nor received the value of a read over the bus that it made after the store:
 //! such a read arrives after the store has.
 //!
-//! An *exchange* is the first poll after a store to mapped memory by a polling lane, or in a call.
-//! Lanes that call the host one after another make an exchange each.
+//! An *exchange* is the first poll of its words after a store to mapped memory by a polling lane, or
+//! in a call. Lanes that call the host one after another make an exchange each, and those that take
+//! turns at polling the same words make one together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -185,9 +186,15 @@ pub(super) struct CostRecorder {
     executions: HashMap<Site, LastExecutions>,
     /// By lane and address.
     first_reads: HashMap<(usize, u64), FirstRead>,
+    /// The last read of a mapped word by any lane: its call and its time.
+    last_reads: HashMap<u64, (u32, u64)>,
     /// Stores of each lane to mapped memory, and atomic operations that changed it.
     stores: [u64; LANES],
-    /// Those that have reached memory for certain.
+    /// Time of the last of these.
+    stored_at: [u64; LANES],
+    /// The number of instructions so far.
+    time: u64,
+    /// Those stores that have reached memory for certain.
     arrived: [u64; LANES],
     warp_calls: u64,
     lane_calls: u64,
@@ -203,6 +210,7 @@ impl CostRecorder {
 
     /// Counts an instruction that is about to be executed by at least one lane.
     pub(super) fn record(&mut self, executed: &Executed<'_>) {
+        self.time += 1;
         let in_call = executed.call != 0;
         let lanes = u64::from(executed.active.count_ones());
         self.counts.each(in_call, |counts| {
@@ -313,6 +321,21 @@ impl CostRecorder {
         sites.fold(first, |first, site| first.filter(|&first| first == site))
     }
 
+    /// Notes a read. Returns whether it is the first of some of its words since the lane's last store,
+    /// or in its call.
+    fn is_first_read(&mut self, executed: &Executed<'_>) -> bool {
+        let (Some(addresses), call) = (&executed.addresses, executed.call) else {
+            return false;
+        };
+        let mut is_first = false;
+        for lane in lanes_of(executed.lanes_in(is_mapped)) {
+            let last = self.last_reads.insert(addresses[lane], (call, self.time));
+            is_first |=
+                last.is_none_or(|(other_call, at)| other_call != call || at < self.stored_at[lane]);
+        }
+        is_first
+    }
+
     fn read(&mut self, executed: &Executed<'_>, mapped: &[(u64, u32)], change: Change) {
         let site = self.reads.entry(executed.site).or_default();
         site.reads
@@ -324,6 +347,7 @@ impl CostRecorder {
     pub(super) fn note_stores(&mut self, executed: &Executed<'_>, lanes: Mask) {
         for lane in lanes_of(executed.lanes_in(is_mapped) & lanes) {
             self.stores[lane] += 1;
+            self.stored_at[lane] = self.time;
         }
     }
 
@@ -338,6 +362,7 @@ impl CostRecorder {
     }
 
     fn outstanding(&mut self, executed: &Executed<'_>, registers: &[Reg], change: Change) {
+        let is_exchange = self.is_first_read(executed) && change == Change::StoreOrCall;
         self.outstanding.push(Outstanding {
             frame: executed.frame,
             lanes: executed.active,
@@ -345,7 +370,7 @@ impl CostRecorder {
             stores: self.stores,
             read: Awaited {
                 site: executed.site,
-                is_exchange: change == Change::StoreOrCall,
+                is_exchange,
             },
         });
     }

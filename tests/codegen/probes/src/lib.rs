@@ -3,7 +3,7 @@
 
 use device_rt::arch::{self, Context, Space, Spaces};
 use device_rt::claims::claim;
-use device_rt::lanes;
+use device_rt::lanes::Lanes;
 use device_rt::shared_abi::wire::gcn_queue::{GcnCall, SLOTS};
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
 use device_rt::wire::gcn_queue::publish_call;
@@ -34,6 +34,8 @@ probes! {
     probe_system_store64_relaxed(v: u64) = SystemWords::store64(mapped, 0, v, Store::Relaxed);
     probe_system_store64_release(v: u64) = SystemWords::store64(mapped, 0, v, Store::Release);
     probe_system_store8(v: u8) = SystemWords::store8(mapped, 0, v);
+    probe_system_release_fence() = SystemWords::release_fence(mapped);
+    probe_system_acquire_fence() = SystemWords::acquire_fence(mapped);
     probe_system_fence() = SystemWords::fence(mapped);
     probe_ticket_add_relaxed(n: u32) -> u32 = TicketWord::fetch_add_relaxed(mapped, 0, n);
     probe_device_load32_relaxed() -> u32 = DeviceWords::load32(device_memory, 0, Load::Relaxed);
@@ -41,6 +43,24 @@ probes! {
     probe_device_store32_relaxed(v: u32) = DeviceWords::store32(device_memory, 0, v, Store::Relaxed);
     probe_device_or_acquire(v: u32) -> u32 = DeviceWords::fetch_or_acquire(device_memory, 0, v);
     probe_device_and_release(v: u32) -> u32 = DeviceWords::fetch_and_release(device_memory, 0, v);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn probe_system_load_pair(at: u64) -> u64 {
+    // SAFETY: the caller vouches for the words.
+    let [first, second] = unsafe { arch::mapped(at) }.load_pair(0);
+    first ^ second
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn probe_system_store_pair(at: u64, first: u64, second: u64) {
+    // SAFETY: the caller vouches for the words.
+    unsafe { arch::mapped(at) }.store_pair(0, [first, second]);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn probe_fence() {
+    arch::system_fence();
 }
 
 #[unsafe(no_mangle)]
@@ -100,6 +120,12 @@ unsafe extern "C" fn probe_any(lanes: u64, vote: bool) -> bool {
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn probe_ballot(lanes: u64, vote: bool) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { arch::ballot(lanes, vote) }
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn probe_converge(lanes: u64) {
     // SAFETY: the caller's promise.
     unsafe { arch::converge(lanes) }
@@ -110,15 +136,14 @@ extern "C" fn probe_warp_size() -> u32 {
     arch::warp_size()
 }
 
-/// A slot of `native` for each active lane.
+/// A slot of `native` for the active lanes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn probe_claim(at: u64, slots: u32, hint: u32) -> u64 {
-    // SAFETY: the caller vouches for the claims.
-    let device = unsafe { arch::device_memory(at) };
-    let claim = lanes::waterfall(|group| {
-        // SAFETY: `waterfall` has the lanes of the group here.
-        unsafe { claim(&device, slots, hint, group, arch::pause) }
-    });
+    // SAFETY: the caller vouches for the claims, and these are the active lanes.
+    let claim = unsafe {
+        let device = arch::device_memory(at);
+        claim(&device, slots, hint, Lanes::active_lanes(), arch::pause)
+    };
     u64::from(claim.slot) << 32 | u64::from(claim.seq)
 }
 

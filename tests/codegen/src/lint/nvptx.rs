@@ -24,15 +24,17 @@ const ATOMS: [[&str; 3]; 3] = [
 ];
 
 /// Every ordered access from `sm_70` on.
-const ORDERED: [&str; 14] = [
+const ORDERED: [&str; 16] = [
     "ld.relaxed.sys.global.u8",
     "ld.relaxed.sys.global.u32",
     "ld.relaxed.sys.global.u64",
+    "ld.relaxed.sys.global.v2.u64",
     "ld.acquire.sys.global.u32",
     "ld.acquire.sys.global.u64",
     "st.relaxed.sys.global.u8",
     "st.relaxed.sys.global.u32",
     "st.relaxed.sys.global.u64",
+    "st.relaxed.sys.global.v2.u64",
     "st.release.sys.global.u32",
     "st.release.sys.global.u64",
     "ld.relaxed.gpu.global.u32",
@@ -42,13 +44,15 @@ const ORDERED: [&str; 14] = [
 ];
 
 /// Every shared access before `sm_70`.
-const VOLATILE: [&str; 6] = [
+const VOLATILE: [&str; 8] = [
     "ld.volatile.global.u8",
     "ld.volatile.global.u32",
     "ld.volatile.global.u64",
+    "ld.volatile.global.v2.u64",
     "st.volatile.global.u8",
     "st.volatile.global.u32",
     "st.volatile.global.u64",
+    "st.volatile.global.v2.u64",
 ];
 
 /// The reason why `instruction` in the function `name` is forbidden, if it is.
@@ -88,7 +92,8 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
             }
         }
         "fence" => {
-            (!(has_order && op == "fence.sc.sys")).then_some("a fence that is not device-rt's")
+            let known = ["fence.sc.sys", "fence.acq_rel.sys"];
+            (!(has_order && known.contains(&op))).then_some("a fence that is not device-rt's")
         }
         "membar" => (has_order || !["membar.sys", "membar.gl"].contains(&op))
             .then_some("a fence that is not device-rt's"),
@@ -132,6 +137,9 @@ mod tests {
                     "ld.global.b64 %rd1, [%rd2]",
                     "ld.param.b64 %rd1, [f_param_0]",
                     "st.b32 [%rd1], 1",
+                    "ld.relaxed.sys.global.v2.u64 {%rd1, %rd2}, [%rd3]",
+                    "st.relaxed.sys.global.v2.u64 [%rd1], {%rd2, %rd3}",
+                    "fence.acq_rel.sys",
                     "fence.sc.sys",
                     "nanosleep.u32 %r1",
                 ],
@@ -165,7 +173,7 @@ mod tests {
             ("sm_70", "ld.acquire.gpu.global.u64 %rd1, [%rd2]"),
             ("sm_70", "ld.acquire.sys.b32 %r1, [%rd2]"),
             ("sm_70", "st.release.cta.global.u32 [%rd1], %r1"),
-            ("sm_70", "fence.acq_rel.sys"),
+            ("sm_70", "fence.acq_rel.gpu"),
             ("sm_70", "fence.sc.gpu"),
             ("sm_70", "membar.sys"),
             ("sm_60", "atom.global.or.b32 %r1, [%rd1], %r2"),

@@ -2,32 +2,35 @@
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Raw arguments of a forged request on `native`.
-pub const MAX_ENTRIES: usize = 24;
+/// Rows of a forged request on `native`.
+pub const MAX_ROWS: usize = 64;
 
-/// A request on `native`, word by word.
+/// Entries that a forged request on `native` has in its bounce extent.
+pub const MAX_ENTRIES: usize = 65;
+
+/// The requests of one slot of `native`, word by word.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
 pub struct Native {
-    /// Function word.
-    pub func: u64,
     /// The slot, which must be unused otherwise.
     pub slot: u32,
     /// An addend to the correct sequence number.
     pub jump: u32,
-    /// Number of arguments.
-    pub mapnum: u32,
-    /// First block of the bounce extent.
-    pub bounce_first: u32,
-    /// Blocks of the extent.
-    pub bounce_blocks: u32,
-    /// Key of the launch; 0 for the kernel's own.
-    pub launch: u32,
-    /// The location of the entries: 0 the slot, 1 the start of the bounce area.
-    pub entries_at: u32,
-    /// Entries of `entries`.
-    pub count: u32,
+    /// The number of lanes by which rows are placed.
+    pub lanes: u32,
+    /// Lanes that write a request, all the same one, from rank 0 on.
+    pub writing: u32,
+    /// Rows of each.
+    pub rows: u32,
+    /// A row of the last lane with another sequence number; none has it if it is not a row.
+    pub missing: u32,
+    /// The data of the rows. A launch of 0 becomes that of the kernel.
+    pub data: [u64; MAX_ROWS],
+    /// Entries of `entries`, which are at the start of the bounce area.
+    pub in_bounce: u32,
+    /// Not used.
+    pub reserved: u32,
     /// Address, size, and `kind | place << 16 | offset << 32` of each.
     pub entries: [[u64; 3]; MAX_ENTRIES],
 }

@@ -3,20 +3,19 @@
 use core::mem::offset_of;
 
 use conformance_calls::forge::{Gcc, Native};
-use device_rt::claims::claim;
+use device_rt::claims::{Claim, claim};
 use device_rt::host_written::RUNTIME;
+use device_rt::lanes::Lanes;
 use device_rt::shared_abi::wire::WireKind;
 use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
 use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use device_rt::shared_abi::wire::gcc_slot::GccSlot;
 use device_rt::shared_abi::wire::gcn_queue::{self, GcnCall};
-use device_rt::shared_abi::wire::native::{
-    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, ready_offset, slot_offset,
-    unpack_completion,
-};
+use device_rt::shared_abi::wire::native::{claim_of, next_seq};
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
 use device_rt::wire::gcn_queue as producer;
-use device_rt::{arch, lanes, thread};
+use device_rt::wire::native::{LaneRows, Producer};
+use device_rt::{arch, thread};
 
 /// The delay of a kernel after a request without a reply, so that the host sees the request while
 /// the launch can be blamed: 1/2 s.
@@ -29,15 +28,16 @@ pub fn die_with_slot() {
     // SAFETY: the host filled `runtime` with the address of claims that it keeps
     // while kernels of this image run.
     let device = unsafe { arch::device_memory(runtime.claims) };
-    let claim = lanes::waterfall(|group| {
-        // SAFETY: `waterfall` has the lanes of the group here.
-        unsafe { claim(&device, runtime.slots, thread::global(), group, arch::pause) }
-    });
+    // SAFETY: these are the lanes that call this together.
+    let claim = unsafe {
+        let lanes = Lanes::active_lanes();
+        claim(&device, runtime.slots, thread::global(), lanes, arch::pause)
+    };
     panic!("dies with slot {}", claim.slot);
 }
 
-/// Publishes `request` and writes the status of its reply to `status`. Does not wait for a reply if
-/// the sequence number is wrong.
+/// Publishes the requests of `request` and writes the status of the first reply to `status`. Does not
+/// wait for a reply if the sequence number is wrong.
 ///
 /// # Safety
 /// `request` and `status` are there.
@@ -59,61 +59,51 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
     let seqs = claims::group_offset(group) + offset_of!(ClaimGroup, seqs) + bit as usize * 4;
     // Relaxed: only this thread uses the slot.
     let last = DeviceWords::load32(&device, seqs, Load::Relaxed);
-    let seq = last.wrapping_add(1).wrapping_add(request.jump);
+    let seq = next_seq(last).wrapping_add(request.jump);
     DeviceWords::store32(&device, seqs, seq, Store::Relaxed);
 
-    let slot = slot_offset(runtime.slots, request.slot);
-    for i in 0..request.count as usize {
-        let at = i * size_of::<MapEntry>();
-        for (word, value) in request.entries[i].into_iter().enumerate() {
-            // Relaxed, here and below: the sequence number's store orders it.
-            if request.entries_at == 0 {
-                let at = slot + offset_of!(Slot, request_payload) + at + word * 8;
-                wire.store64(at, value, Store::Relaxed);
-            } else {
-                area.store64(at + word * 8, value, Store::Relaxed);
-            }
+    for (i, entry) in request
+        .entries
+        .iter()
+        .enumerate()
+        .take(request.in_bounce as usize)
+    {
+        for (word, &value) in entry.iter().enumerate() {
+            // Relaxed: the fence orders it.
+            area.store64(i * size_of_val(entry) + word * 8, value, Store::Relaxed);
         }
     }
-    let at = slot + offset_of!(Slot, request);
-    let launch = match request.launch {
-        0 => arch::context().launch,
-        other => other,
+    wire.release_fence();
+    let producer = Producer::new(wire, runtime.lanes);
+    let at = |seq, rank| LaneRows {
+        claim: Claim {
+            slot: request.slot,
+            seq,
+        },
+        rank,
+        count: request.lanes,
     };
-    let store = |field: usize, value: u32| {
-        SystemWords::store32(&wire, at + field, value, Store::Relaxed);
-    };
-    store(offset_of!(RequestHeader, launch), launch);
-    store(offset_of!(RequestHeader, mapnum), request.mapnum);
-    store(offset_of!(RequestHeader, dev_num), u32::MAX);
-    store(
-        offset_of!(RequestHeader, bounce_first),
-        request.bounce_first,
-    );
-    store(
-        offset_of!(RequestHeader, bounce_blocks),
-        request.bounce_blocks,
-    );
-    wire.store64(
-        at + offset_of!(RequestHeader, func),
-        request.func,
-        Store::Relaxed,
-    );
-    let place = at + offset_of!(RequestHeader, seq);
-    SystemWords::store32(&wire, place, seq, Store::Release);
-    SystemWords::store32(&wire, ready_offset(request.slot), seq, Store::Relaxed);
+    for rank in 0..request.writing {
+        for row in 0..request.rows {
+            let mut data = request.data[row as usize % request.data.len()];
+            if row == 0 && data >> 32 == 0 {
+                data |= u64::from(arch::context().launch) << 32;
+            }
+            let is_missing = rank + 1 == request.writing && row == request.missing;
+            let mut rows = producer.request(at(if is_missing { last } else { seq }, rank));
+            rows.skip(row);
+            rows.push([data as u32, (data >> 32) as u32]);
+        }
+    }
     arch::wake_host();
 
     if request.jump != 0 {
         linger();
         return;
     }
-    let reply = slot + offset_of!(Slot, reply);
-    let at = reply + offset_of!(ReplyHeader, seq);
-    let answer = || unpack_completion(wire.load64(at, Load::Acquire));
-    wait(|| answer().0 == seq);
+    producer.wait(at(seq, 0), |done| done != 0, arch::pause);
     // SAFETY: the launcher's promise.
-    unsafe { status.write(answer().1) };
+    unsafe { status.write(producer.reply(at(seq, 0), arch::pause).status.0) };
 }
 
 /// Publishes `request`, and waits until it is completed: until `*signal`, which is the completion

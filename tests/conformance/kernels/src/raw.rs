@@ -6,7 +6,7 @@ use core::ptr;
 use crate::GOMP_target_ext;
 use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_BYTES, VALUE};
 use device_rt::host_written::RUNTIME;
-use device_rt::shared_abi::image::FunctionInfo;
+use device_rt::shared_abi::image::{DeviceConfig, FunctionInfo};
 
 /// A host function that takes any arguments.
 #[unsafe(export_name = "__revoff_fn_probe")]
@@ -17,10 +17,10 @@ pub static PROBE: FunctionInfo = FunctionInfo { signature: 0 };
 pub static UNREGISTERED: FunctionInfo = FunctionInfo { signature: 0 };
 
 /// Writes the function words of `probe`, `unregistered` and `act` to `words`, and the addresses of
-/// the image's wire and claims.
+/// the image's wire and claims, and the lanes of its slots.
 ///
 /// # Safety
-/// `words` has five.
+/// `words` has six.
 #[device_rt::kernel]
 pub unsafe fn function_words(words: *mut u64) {
     let all = [&PROBE, &UNREGISTERED, &conformance_calls::__revoff_fn_act];
@@ -28,9 +28,10 @@ pub unsafe fn function_words(words: *mut u64) {
         // SAFETY: `i` is below three.
         unsafe { words.add(i).write(ptr::from_ref(info) as u64) };
     }
-    let runtime = [ptr::from_ref(&RUNTIME) as u64, RUNTIME.get().claims];
-    // SAFETY: two words are left.
-    unsafe { words.add(3).cast::<[u64; 2]>().write(runtime) };
+    let DeviceConfig { claims, lanes, .. } = RUNTIME.get();
+    let runtime = [ptr::from_ref(&RUNTIME) as u64, claims, lanes.into()];
+    // SAFETY: three words are left.
+    unsafe { words.add(3).cast::<[u64; 3]>().write(runtime) };
 }
 
 /// Makes the described call.

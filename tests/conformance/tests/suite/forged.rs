@@ -2,13 +2,16 @@
 //! runtime works on.
 
 use conformance::Target;
-use conformance_calls::forge::{Gcc, MAX_ENTRIES, Native};
+use conformance_calls::forge::{Gcc, MAX_ENTRIES, MAX_ROWS, Native};
 use host_rt::shared_abi::image::HOST_ARCH;
 use host_rt::shared_abi::map_kind::MapKind;
 use host_rt::shared_abi::status::Status;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::shared_abi::wire::gcn_queue::CALL;
-use host_rt::shared_abi::wire::native::{PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT};
+use host_rt::shared_abi::wire::native::{
+    ENTRY_ROWS, HEADER_ROWS, MAX_ARGS, MAX_LANES, MAX_MARSHALLED, PLACE_BOUNCE, PLACE_DEVICE,
+    PLACE_SLOT, RequestMeta, lane_rows,
+};
 use host_rt::{CallError, Functions, LaunchError, Report};
 
 use crate::probe::Probe;
@@ -18,6 +21,7 @@ use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
     test!(entries_that_make_no_sense),
+    test!(requests_of_wrong_shapes).only(|target| target.wire == WireKind::NATIVE),
     test!(bounce_runs_that_are_none),
     test!(too_many_arguments),
     test!(turns_and_tickets_that_jump),
@@ -48,20 +52,38 @@ fn open(target: &Target) -> Session {
     Session::build(target, target.builder().slots(32), &functions())
 }
 
+/// A request of one lane with these arguments. It has as many rows as possible.
 fn native(session: &Session, entries: &[[u64; 3]]) -> Native {
-    let mut all = [[0; 3]; MAX_ENTRIES];
-    all[..entries.len()].copy_from_slice(entries);
+    with(session, entries.len() as u32, None, entries)
+}
+
+/// A request of one lane with `mapnum` arguments, an extent of some blocks, and these entries in its
+/// rows.
+fn with(
+    session: &Session,
+    mapnum: u32,
+    extent: Option<(u32, u32)>,
+    entries: &[[u64; 3]],
+) -> Native {
+    let meta = RequestMeta::new(1, MAX_ROWS as u32, extent.is_some(), mapnum);
+    let mut data = [0; MAX_ROWS];
+    let rows = [meta.0.into(), words(session).probe].into_iter();
+    let extent = extent.map(|(first, blocks)| u64::from(first) | u64::from(blocks) << 32);
+    let rows = rows.chain(extent).chain(entries.iter().flatten().copied());
+    for (row, value) in data.iter_mut().zip(rows) {
+        *row = value;
+    }
     Native {
-        func: words(session).probe,
         slot: SLOT,
         jump: 0,
-        mapnum: entries.len() as u32,
-        bounce_first: 0,
-        bounce_blocks: 0,
-        launch: 0,
-        entries_at: 0,
-        count: entries.len() as u32,
-        entries: all,
+        lanes: 1,
+        writing: 1,
+        rows: MAX_ROWS as u32,
+        missing: u32::MAX,
+        data,
+        in_bounce: 0,
+        reserved: 0,
+        entries: [[0; 3]; MAX_ENTRIES],
     }
 }
 
@@ -182,39 +204,88 @@ fn entries_that_make_no_sense(target: &Target) {
 
 /// Bytes that are declared to be in the slot, or in the extent, and cannot be.
 fn marshalled_badly(session: &Session, memory: u64) {
-    let payload = PAYLOAD as u64;
+    let fits = (MAX_ROWS as u64 - u64::from(HEADER_ROWS + ENTRY_ROWS)) * 8;
+    let reply_fits = u64::from(lane_rows(words(session).lanes, 1) - 1) * 8;
+    let (both, back) = (MapKind::TOFROM, MapKind::FROM);
     let cases = [
-        (8, PLACE_SLOT, PAYLOAD as u32),
-        // In the entry itself.
-        (payload, PLACE_SLOT, 0),
-        (8, PLACE_SLOT, 16),
-        (payload + 1, PLACE_SLOT, 0),
-        (8, PLACE_SLOT, u32::MAX - 7),
-        (u64::MAX - 3, PLACE_SLOT, 8),
-        (8, PLACE_SLOT, 4),
-        (8, PLACE_SLOT, 1),
-        (8, PLACE_BOUNCE, 0),
-        (8, 3, 0),
-        (8, u16::MAX, 0),
+        (fits + 1, both, PLACE_SLOT, 0),
+        (reply_fits + 1, back, PLACE_SLOT, 0),
+        (1 << 16, both, PLACE_SLOT, 0),
+        (u64::MAX - 3, back, PLACE_SLOT, 0),
+        (8, both, PLACE_BOUNCE, 0),
+        (8, both, 3, 0),
+        (8, both, u16::MAX, 0),
     ];
-    for (size, place, offset) in cases {
-        let request = native(
-            session,
-            &[entry(memory, size, MapKind::TOFROM, place, offset)],
-        );
+    for (size, kind, place, offset) in cases {
+        let request = native(session, &[entry(memory, size, kind, place, offset)]);
         let (status, result) = send_native(session, &request);
-        assert_eq!(status, Status::REFUSED_MAPPING, "{size}, {place}, {offset}");
+        assert_eq!(status, Status::REFUSED_MAPPING, "{size}, {place}");
         let text = text(&result);
         assert!(
             text.contains("argument 0 has an invalid location"),
             "{text}"
         );
     }
-    // All of the payload that the entry leaves.
-    let rest = entry(memory, payload - 24, MapKind::TO, PLACE_SLOT, 24);
+    // All rows that the entry leaves.
+    let rest = entry(memory, fits, both, PLACE_SLOT, 0);
     let (status, result) = send_native(session, &native(session, &[rest]));
     result.unwrap();
     assert_eq!(status, Status::DONE);
+}
+
+/// Numbers of lanes and rows that no slot has, and requests of which a part never arrives.
+fn requests_of_wrong_shapes(target: &Target) {
+    let session = open(target);
+    let max_lanes = words(&session).lanes;
+    let expect_error = |request: &Native, expected: &str| {
+        let (status, result) = send_native(&session, request);
+        assert_eq!(status, Status::REFUSED_MAPPING, "{expected}");
+        let text = text(&result);
+        assert!(text.contains(expected), "{text}");
+        // The slot works on.
+        let (status, result) = send_native(&session, &native(&session, &[]));
+        assert_eq!(status, Status::DONE, "after {expected}");
+        result.unwrap();
+    };
+    let shape = |lanes, rows| {
+        let mut request = native(&session, &[]);
+        request.data[0] = RequestMeta::new(lanes, rows, false, 0).0.into();
+        request
+    };
+    if max_lanes < MAX_LANES {
+        expect_error(&shape(max_lanes + 1, 2), "requests of");
+        expect_error(&shape(MAX_LANES, 2), "requests of 64 lanes");
+    }
+    expect_error(&shape(1, 1), "a request of 1 row,");
+    for (lanes, rows) in [(max_lanes, 64), (2, 1)] {
+        if lanes > 1 && lanes <= max_lanes {
+            let request = Native {
+                lanes,
+                writing: lanes,
+                rows: 2,
+                ..shape(lanes, rows)
+            };
+            expect_error(&request, "a request of");
+        }
+    }
+    // One row of the only lane, or all rows of the last lane.
+    for missing in [1, MAX_ROWS as u32 - 1] {
+        let request = Native {
+            missing,
+            ..native(&session, &[])
+        };
+        expect_error(&request, "an incomplete request");
+    }
+    if max_lanes > 1 {
+        let request = Native {
+            lanes: max_lanes,
+            writing: max_lanes - 1,
+            rows: 2,
+            ..shape(max_lanes, 2)
+        };
+        expect_error(&request, "an incomplete request");
+    }
+    session.works();
 }
 
 /// An extent outside of the area, or longer than allowed.
@@ -232,11 +303,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             (1 << 18, 32),
         ] {
             let entry = entry(memory.address().0, 8, MapKind::TO, PLACE_BOUNCE, 0);
-            let request = Native {
-                bounce_first: first,
-                bounce_blocks: blocks,
-                ..native(&session, &[entry])
-            };
+            let request = with(&session, 1, Some((first, blocks)), &[entry]);
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
@@ -253,10 +320,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             (8, u32::MAX - 7),
         ] {
             let entry = entry(memory.address().0, size, MapKind::TO, PLACE_BOUNCE, offset);
-            let request = Native {
-                bounce_blocks: 1,
-                ..native(&session, &[entry])
-            };
+            let request = with(&session, 1, Some((0, 1)), &[entry]);
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING, "{size} at {offset}");
             assert!(text(&result).contains("argument 0 has an invalid location"));
@@ -291,13 +355,14 @@ fn bounce_runs_that_are_none(target: &Target) {
 fn too_many_arguments(target: &Target) {
     let session = open(target);
     let memory = session.zeroed::<u64>(8);
-    for count in [65_537, 1 << 31, u64::from(u32::MAX), u64::MAX] {
+    let counts = if target.wire == WireKind::NATIVE {
+        [65_537, 1 << 17, 1 << 18, MAX_ARGS.into()]
+    } else {
+        [65_537, 1 << 31, u64::from(u32::MAX), u64::MAX]
+    };
+    for count in counts {
         let result = if target.wire == WireKind::NATIVE {
-            let request = Native {
-                mapnum: u32::try_from(count).unwrap_or(u32::MAX),
-                bounce_blocks: 32,
-                ..native(&session, &[])
-            };
+            let request = with(&session, count as u32, Some((0, 32)), &[]);
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING);
             result
@@ -318,51 +383,38 @@ fn too_many_arguments(target: &Target) {
         );
     }
     if target.wire == WireKind::NATIVE {
-        // As many as are allowed, but the list is not in the extent.
-        for (mapnum, bounce_blocks) in [(21, 0), (700, 1), (65_536, 32)] {
-            let request = Native {
-                mapnum,
-                bounce_blocks,
-                ..native(&session, &[])
-            };
+        let refused = |request: Native, expected: &str| {
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
-            assert!(text.contains("does not fit in an extent of"), "{text}");
+            assert!(text.contains(expected), "{text}");
+        };
+        // As many as are allowed, but the list is not in the extent.
+        for (mapnum, blocks) in [(700, 1), (65_536, 32)] {
+            let request = with(&session, mapnum, Some((0, blocks)), &[]);
+            refused(request, "does not fit in an extent of");
         }
+        refused(
+            with(&session, 17, None, &[]),
+            "does not fit in an extent of 0 blocks",
+        );
+        // Fewer rows than entries.
+        let mut few = native(&session, &[]);
+        few.data[0] = RequestMeta::new(1, 7, false, 2).0.into();
+        refused(few, "a list of 2 arguments does not fit in 7 rows");
         // More marshalled ranges than bits.
         let marshalled = entry(memory.address().0, 8, MapKind::TO, PLACE_BOUNCE, 0);
-        let request = Native {
-            mapnum: 65,
-            bounce_blocks: 1,
-            ..native(&session, &[])
+        let many = |mapnum| Native {
+            in_bounce: MAX_ENTRIES as u32,
+            entries: [marshalled; MAX_ENTRIES],
+            ..with(&session, mapnum, Some((0, 1)), &[])
         };
-        marshalled_in_run(&session, request, marshalled);
+        let (status, result) = send_native(&session, &many(MAX_MARSHALLED));
+        result.unwrap();
+        assert_eq!(status, Status::DONE);
+        refused(many(MAX_MARSHALLED + 1), "marshals more than 64 arguments");
     }
     session.works();
-}
-
-/// The list of entries is longer than the kernel's part: the rest is what an earlier request left
-/// in the extent.
-fn marshalled_in_run(session: &Session, request: Native, marshalled: [u64; 3]) {
-    for first in [0, 24, 48] {
-        // The entries always begin at the start of the area, so write the same ones there, followed
-        // by zeros: null arguments.
-        let request = Native {
-            entries_at: 1,
-            count: MAX_ENTRIES as u32,
-            entries: [marshalled; MAX_ENTRIES],
-            mapnum: request.mapnum + first,
-            ..request
-        };
-        let (status, result) = send_native(session, &request);
-        assert_eq!(
-            status,
-            Status::DONE,
-            "24 are marshalled, the others are null"
-        );
-        result.unwrap();
-    }
 }
 
 /// `native`: the slot's sequence number is not the next one. `gcc-ring`, `gcn-queue`: the ticket
@@ -371,7 +423,7 @@ fn turns_and_tickets_that_jump(target: &Target) {
     let session = open(target);
     match target.wire {
         WireKind::NATIVE => {
-            for jump in [1, 5, 1 << 31, u32::MAX - 1] {
+            for jump in [1, 5, 1 << 31, u32::MAX - 2] {
                 let request = Native {
                     jump,
                     ..native(&session, &[])
@@ -568,11 +620,9 @@ fn another_launch_is_named(target: &Target) {
     let session = open(target);
     if target.wire == WireKind::NATIVE {
         for launch in [u32::MAX, 1 << 20] {
-            let request = Native {
-                launch,
-                func: 0xdead,
-                ..native(&session, &[])
-            };
+            let mut request = native(&session, &[]);
+            request.data[0] |= u64::from(launch) << 32;
+            request.data[1] = 0xdead;
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::NO_SUCH_FUNCTION);
             assert!(text(&result).contains("0xdead"));

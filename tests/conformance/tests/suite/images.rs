@@ -278,7 +278,7 @@ fn none_of_several(target: &Target) {
 
 fn another_abi_version(target: &Target) {
     let at = info_offset();
-    for version in [ABI_VERSION + 1, 0, u32::MAX] {
+    for version in [ABI_VERSION - 1, ABI_VERSION + 1, 0, u32::MAX] {
         match refusal(target, &patched(target, at + 8, &version.to_le_bytes())) {
             error @ ImageError::OtherAbi { .. } => {
                 let text = error.to_string();
@@ -287,6 +287,7 @@ fn another_abi_version(target: &Target) {
                     text.contains(&format!("supports version {ABI_VERSION}")),
                     "{text}"
                 );
+                assert!(text.contains("rebuild the"), "{text}");
             }
             other => panic!("{other}"),
         }

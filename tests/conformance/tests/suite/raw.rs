@@ -88,11 +88,13 @@ pub(crate) struct Words {
     pub(crate) act: u64,
     /// The runtime's own device memory.
     pub(crate) reserved: [u64; 2],
+    /// Lanes that a slot of its wire has room for.
+    pub(crate) lanes: u32,
 }
 
 /// Asks the image for them.
 pub(crate) fn words(session: &Session) -> Words {
-    let words = session.zeroed::<u64>(5);
+    let words = session.zeroed::<u64>(6);
     session.run("function_words", (1, 1), &[&words]).unwrap();
     let words = read::<u64>(&words);
     Words {
@@ -100,6 +102,7 @@ pub(crate) fn words(session: &Session) -> Words {
         unregistered: words[1],
         act: words[2],
         reserved: [words[3], words[4]],
+        lanes: words[5] as u32,
     }
 }
 

@@ -181,6 +181,11 @@ impl Family {
             ("system_store32_release", released(store32)),
             ("system_store64_relaxed", vec![store64]),
             ("system_store64_release", released(store64)),
+            ("system_load_pair", vec![load64; 2]),
+            ("system_store_pair", vec![store64; 2]),
+            ("fence", [self.release, acquire].concat()),
+            ("system_release_fence", self.release.to_vec()),
+            ("system_acquire_fence", acquire.to_vec()),
             ("system_fence", fence),
             ("ticket_add_relaxed", vec![add]),
             ("device_load32_relaxed", vec![load32]),
@@ -213,8 +218,7 @@ impl Family {
 }
 
 /// Lanes that are together claim by one operation, executed by one of them: the others are masked
-/// out before it. They get its result, count the lanes before them with masks of the wave's width,
-/// and wait by sleeping.
+/// out before it. They get its result, and it waits by sleeping.
 fn claims_together(family: &Family, function: &Function) -> Result<(), String> {
     let texts: Vec<String> = function
         .instructions()
@@ -244,8 +248,7 @@ fn claims_together(family: &Family, function: &Function) -> Result<(), String> {
             "line {swap} of it claims, and only {masked} masks lanes out"
         ));
     }
-    let told = after(swap, &["v_readfirstlane_b32"])?;
-    after(told, &["v_bcnt_u32_b32"])?;
+    after(swap, &["v_readfirstlane_b32"])?;
     after(0, &["s_sleep"])?;
     Ok(())
 }
@@ -323,6 +326,7 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
         ("first", &["v_readfirstlane_b32"]),
         ("lane", &["v_mbcnt_lo_u32_b32"]),
         ("active_lanes", family.exec()),
+        ("ballot", &["v_cmp"]),
         ("warp_size", family.size_of_wave()),
     ] {
         check(functions, name, &mut wrong, |function| {

@@ -18,6 +18,11 @@ const ORDERED: &[(&str, &[&str])] = &[
     ("system_store32_release", &["st.release.sys.global.u32"]),
     ("system_store64_relaxed", &["st.relaxed.sys.global.u64"]),
     ("system_store64_release", &["st.release.sys.global.u64"]),
+    ("system_load_pair", &["ld.relaxed.sys.global.v2.u64"]),
+    ("system_store_pair", &["st.relaxed.sys.global.v2.u64"]),
+    ("system_release_fence", &["fence.acq_rel.sys"]),
+    ("system_acquire_fence", &["fence.acq_rel.sys"]),
+    ("fence", &["fence.acq_rel.sys"]),
     ("system_fence", &["fence.sc.sys"]),
     ("ticket_add_relaxed", &["atom.relaxed.gpu.global.add.u32"]),
     ("device_load32_relaxed", &["ld.relaxed.gpu.global.u32"]),
@@ -54,6 +59,11 @@ const VOLATILE: &[(&str, &[&str])] = &[
         "system_store64_release",
         &["membar.sys", "st.volatile.global.u64"],
     ),
+    ("system_load_pair", &["ld.volatile.global.v2.u64"]),
+    ("system_store_pair", &["st.volatile.global.v2.u64"]),
+    ("system_release_fence", &["membar.sys"]),
+    ("system_acquire_fence", &["membar.sys"]),
+    ("fence", &["membar.sys"]),
     ("system_fence", &["membar.sys"]),
     ("device_load32_relaxed", &["ld.volatile.global.u32"]),
     (
@@ -92,6 +102,7 @@ const LANES: &[(&str, &[&str])] = &[
     ("active_lanes", &["activemask.b32"]),
     ("first", &["shfl.sync.idx.b32"]),
     ("any", &["vote.sync.any.pred"]),
+    ("ballot", &["vote.sync.ballot.b32"]),
     ("converge", &["bar.warp.sync"]),
     ("lane", &[]),
     ("clock", &[]),
@@ -144,7 +155,8 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
     wrong
 }
 
-/// Each wire publishes with one release, and waits with an acquire.
+/// Each wire publishes with one release, and waits with an acquire. On `native` the release is a fence
+/// before the two rows of the header.
 pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
     let mut wrong = vec![];
     for wire in [
@@ -163,16 +175,33 @@ pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
         let found = shared(Target::Nvptx, function);
         let is = |at: usize, op: &str| found.get(at).is_some_and(|(_, is)| is.starts_with(op));
         let count = |what: &dyn Fn(usize) -> bool| (0..found.len()).filter(|at| what(*at)).count();
+        let is_native = wire == "6native6Native";
         let (release, acquire) = match number(arch) {
-            70.. => (
-                count(&|at| is(at, "st.release.sys.global")),
-                count(&|at| is(at, "ld.acquire.sys.global")),
-            ),
+            70.. => {
+                let row = |at| is(at, "st.relaxed.sys.global.v2.u64");
+                let releases = |at: usize| {
+                    if is_native {
+                        is(at, "fence.acq_rel.sys") && row(at + 1) && row(at + 2)
+                    } else {
+                        is(at, "st.release.sys.global")
+                    }
+                };
+                (
+                    count(&releases),
+                    count(&|at| is(at, "ld.acquire.sys.global")),
+                )
+            }
             _ => {
+                let store = if is_native {
+                    "st.volatile.global.v2.u64"
+                } else {
+                    "st.volatile.global"
+                };
                 let acquires = |at: usize| is(at, "ld.volatile.global") && is(at + 1, "membar.sys");
                 let releases = |at: usize| {
                     is(at, "membar.sys")
-                        && is(at + 1, "st.volatile.global")
+                        && is(at + 1, store)
+                        && (!is_native || is(at + 2, store))
                         && !at.checked_sub(1).is_some_and(acquires)
                 };
                 (count(&releases), count(&acquires))

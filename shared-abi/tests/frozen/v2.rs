@@ -1,4 +1,4 @@
-//! Version 1 of our own layouts: the `native` wire and the symbols of an image. Frozen; see the
+//! Version 2 of our own layouts: the `native` wire and the symbols of an image. Frozen; see the
 //! head of this test.
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
@@ -6,11 +6,11 @@ use shared_abi::image::{self, DeviceConfig, FunctionInfo, ImageInfo, KernelInfo,
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::{self, BounceHeader};
 use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
-use shared_abi::wire::native::{self, MapEntry, ReplyHeader, RequestHeader, Slot};
+use shared_abi::wire::native::{self, MapEntry, RequestMeta, Summary};
 use shared_abi::wire::{WakeWord, WireKind};
 use shared_abi::{ABI_VERSION, gomp};
 
-use crate::table::{bytes, constants, count32, count64, counted, no_padding, types};
+use crate::table::{bytes, constants, count32, counted, no_padding, types};
 
 types! {
     ImageInfo as "revoff_image_info", size 16, align 8 {
@@ -26,7 +26,7 @@ types! {
         bounce: u64 = 24,
         wake_word: u64 = 32,
         bounce_blocks: u32 = 40,
-        reserved: u32 = 44,
+        lanes: u32 = 44,
     }
     PanicRecord as "revoff_panic_record", size 272, align 4 {
         state: u32 = 0,
@@ -75,27 +75,8 @@ types! {
         reserved: [u32; 31] = 4,
         seqs: [u32; 32] = 128,
     }
-    RequestHeader as "revoff_native_request_header", size 32, align 8 {
-        seq: u32 = 0,
-        launch: u32 = 4,
-        func: u64 = 8,
-        mapnum: u32 = 16,
-        dev_num: i32 = 20,
-        bounce_first: u32 = 24,
-        bounce_blocks: u32 = 28,
-    }
-    ReplyHeader as "revoff_native_reply_header", size 32, align 8 {
-        seq: u32 = 0,
-        status: u32 = 4,
-        copied: u64 = 8,
-        reserved: [u64; 2] = 16,
-    }
-    Slot as "revoff_native_slot", size 1024, align 128 {
-        request: RequestHeader = 0,
-        request_payload: [u64; 60] = 32,
-        reply: ReplyHeader = 512,
-        reply_payload: [u64; 60] = 544,
-    }
+    RequestMeta as "revoff_native_request_meta", size 4, align 4 {}
+    Summary as "revoff_native_summary", size 4, align 4 {}
     MapEntry as "revoff_native_map_entry", size 24, align 8 {
         addr: u64 = 0,
         size: u64 = 8,
@@ -110,8 +91,9 @@ types! {
     }
 }
 constants! {
-    "REVOFF_ABI_VERSION": ABI_VERSION => 1,
+    "REVOFF_ABI_VERSION": ABI_VERSION => 2,
     "REVOFF_FLAG_STATUS": gomp::REVOFF_FLAG_STATUS => 0x8000_0000,
+    "REVOFF_FLAG_ARGS_ONLY": gomp::REVOFF_FLAG_ARGS_ONLY => 0x4000_0000,
 
     "REVOFF_IMAGE_INFO": image::IMAGE_INFO => "__revoff_image",
     "REVOFF_IMAGE_RUNTIME": image::RUNTIME => "__revoff_runtime",
@@ -141,17 +123,33 @@ constants! {
     "REVOFF_BOUNCE_BLOCK": bounce::BLOCK => 16384,
     "REVOFF_BOUNCE_MAX_EXTENT": bounce::MAX_EXTENT => 32,
     "REVOFF_CLAIMS_GROUP": claims::GROUP => 32,
-    "REVOFF_NATIVE_PAYLOAD": native::PAYLOAD => 480,
+    "REVOFF_NATIVE_ROW": native::ROW => 16,
+    "REVOFF_NATIVE_ROW_DATA": native::ROW_DATA => 8,
+    "REVOFF_NATIVE_MAX_ROWS": native::MAX_ROWS => 64,
+    "REVOFF_NATIVE_MAX_ROWS_TOGETHER": native::MAX_ROWS_TOGETHER => 16,
+    "REVOFF_NATIVE_MAX_LANES": native::MAX_LANES => 64,
+    "REVOFF_NATIVE_PROGRESS_BYTES": native::PROGRESS_BYTES => 128,
     "REVOFF_NATIVE_MAX_MARSHALLED": native::MAX_MARSHALLED => 64,
-    "REVOFF_NATIVE_ENTRIES_IN_SLOT": native::ENTRIES_IN_SLOT => 20,
+    "REVOFF_NATIVE_WRITTEN_BITS": native::WRITTEN_BITS => 32,
+    "REVOFF_NATIVE_MAX_ARGS": native::MAX_ARGS => 0x7_ffff,
+    "REVOFF_NATIVE_ENTRIES_IN_SLOT": native::ENTRIES_IN_SLOT => 16,
+    "REVOFF_NATIVE_HEADER_ROWS": native::HEADER_ROWS => 2,
+    "REVOFF_NATIVE_ENTRY_ROWS": native::ENTRY_ROWS => 3,
+    "REVOFF_NATIVE_META_ROWS": native::META_ROWS => 6,
+    "REVOFF_NATIVE_META_EXTENT": native::META_EXTENT => 0x1000,
+    "REVOFF_NATIVE_META_MAPNUM": native::META_MAPNUM => 13,
+    "REVOFF_NATIVE_MAX_LANES_WITH_SUMMARY": native::MAX_LANES_WITH_SUMMARY => 32,
+    "REVOFF_SUMMARY_NONE": Summary::NONE.0 => 0,
+    "REVOFF_NATIVE_SUMMARY_STATUS": native::SUMMARY_STATUS => 8,
+    "REVOFF_NATIVE_SUMMARY_WRITTEN": native::SUMMARY_WRITTEN => 16,
     "REVOFF_NATIVE_PLACE_DEVICE": native::PLACE_DEVICE => 0,
     "REVOFF_NATIVE_PLACE_SLOT": native::PLACE_SLOT => 1,
     "REVOFF_NATIVE_PLACE_BOUNCE": native::PLACE_BOUNCE => 2,
 }
 
 no_padding! {
-    ImageInfo DeviceConfig FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
-    Slot WakeWord BounceHeader ClaimsHeader ClaimGroup
+    ImageInfo DeviceConfig FunctionInfo KernelInfo ThreadContext MapEntry WakeWord BounceHeader
+    ClaimsHeader ClaimGroup
 }
 
 #[test]
@@ -165,26 +163,196 @@ fn wires_in_an_image() {
 
 #[test]
 fn offsets_in_a_native_wire() {
-    assert_eq!(
-        [0, 1, 31, 1023].map(native::ready_offset),
-        [0, 4, 124, 4092]
-    );
-
-    // (slots, first slot, second slot, size of the wire)
-    for (slots, first, second, size) in [
-        (1, 128, 1152, 1152),
-        (2, 128, 1152, 2176),
-        (32, 128, 1152, 32896),
-        (64, 256, 1280, 65792),
-        (1024, 4096, 5120, 1_052_672),
-        (65536, 262_144, 263_168, 67_371_008),
+    // (lanes, bytes of an area, of a slot, of 1024 slots)
+    for (lanes, area, slot, size) in [
+        (1, 1024, 2176, 2_228_224),
+        (2, 1024, 2176, 2_228_224),
+        (4, 1024, 2176, 2_228_224),
+        (5, 1280, 2688, 2_752_512),
+        (32, 8192, 16512, 16_908_288),
+        (64, 16384, 32896, 33_685_504),
     ] {
-        assert_eq!(native::slot_offset(slots, 0), first, "{slots} slots");
-        assert_eq!(native::slot_offset(slots, 1), second, "{slots} slots");
-        assert_eq!(native::size(slots), size, "{slots} slots");
+        assert_eq!(native::area_bytes(lanes), area, "{lanes} lanes");
+        assert_eq!(native::replies_offset(lanes), area, "{lanes} lanes");
+        assert_eq!(native::progress_offset(lanes), 2 * area, "{lanes} lanes");
+        assert_eq!(native::slot_bytes(lanes), slot, "{lanes} lanes");
+        assert_eq!(native::slot_offset(lanes, 0), 0, "{lanes} lanes");
+        assert_eq!(native::slot_offset(lanes, 1), slot, "{lanes} lanes");
+        assert_eq!(native::size(1024, lanes), size, "{lanes} lanes");
+    }
+    // (row, rank, lanes that call together)
+    for ((row, rank, count), offset) in [
+        ((0, 0, 1), 0),
+        ((1, 0, 1), 16),
+        ((63, 0, 1), 1008),
+        ((0, 31, 32), 496),
+        ((1, 0, 32), 512),
+        ((15, 63, 64), 16368),
+        ((2, 1, 3), 112),
+    ] {
+        assert_eq!(native::row_offset(row, rank, count), offset);
+    }
+    // (lanes, lanes that call together)
+    for ((lanes, count), rows) in [
+        ((1, 1), 64),
+        ((32, 1), 512),
+        ((32, 3), 170),
+        ((32, 32), 16),
+        ((64, 64), 16),
+    ] {
+        assert_eq!(native::lane_rows(lanes, count), rows);
     }
     let claims = [0, 1, 31, 32, 33, 1023].map(native::claim_of);
     assert_eq!(claims, [(0, 0), (0, 1), (0, 31), (1, 0), (1, 1), (31, 31)]);
+}
+
+#[test]
+fn rows_of_arguments() {
+    assert!(native::is_list_in_slot(16) && !native::is_list_in_slot(17));
+    assert_eq!([0, 1, 32, 33].map(native::reply_payload_row), [1, 1, 1, 2]);
+}
+
+#[test]
+fn sequence_numbers() {
+    assert_eq!([0, 1, 7, u32::MAX].map(native::next_seq), [1, 2, 8, 1]);
+    assert!([1, u32::MAX].into_iter().all(native::is_at_wrap));
+    assert!(![2, u32::MAX - 1].into_iter().any(native::is_at_wrap));
+}
+
+#[test]
+fn cells() {
+    assert_eq!(
+        native::cell(0x0403_0201, 0x0807_0605),
+        0x0807_0605_0403_0201
+    );
+    assert_eq!(
+        native::cell_data(0x0807_0605_0403_0201, 0x0807_0605),
+        Some(0x0403_0201)
+    );
+    assert_eq!(native::cell_data(0x0807_0605_0403_0201, 0x0807_0604), None);
+}
+
+#[test]
+fn shapes_of_requests() {
+    for (meta, word) in [
+        (RequestMeta::new(1, 1, false, 0), 0),
+        (RequestMeta::new(1, 2, false, 0), 0x40),
+        (RequestMeta::new(32, 6, false, 1), 0x215f),
+        (RequestMeta::new(1, 3, true, 17), 0x2_3080),
+        (RequestMeta::new(64, 64, true, 0x7_ffff), 0xffff_ffff),
+    ] {
+        assert_eq!(meta.0, word);
+        let (lanes, rows) = (meta.lanes(), meta.rows());
+        let again = RequestMeta::new(lanes, rows, meta.has_extent(), meta.mapnum());
+        assert_eq!(again, meta);
+    }
+}
+
+#[test]
+fn summaries() {
+    for (count, status, written, word) in [
+        (1, Status::DONE, 0, 0x101),
+        (32, Status::DONE, 1, 0x1_0120),
+        (7, Status::FUNCTION_FAILED, 0x8000, 0x8000_0407),
+    ] {
+        let summary = Summary::new(count, status, written);
+        assert_eq!(summary.0, word);
+        assert_eq!((summary.status(), summary.written()), (status, written));
+        assert!(summary.applies_to(count) && !summary.applies_to(count - 1));
+    }
+    assert_eq!(Summary::NONE.0, 0);
+    assert_eq!(Summary::new(1, Status::DONE, 1 << 16), Summary::NONE);
+}
+
+/// An area of a slot with a row of data for each `(row, rank)`, of `count` lanes.
+fn area(count: u32, seq: u32, rows: &[(u32, u32, [u32; 2])]) -> Vec<u8> {
+    let mut area = vec![0; rows.len() * native::ROW];
+    for &(row, rank, data) in rows {
+        let at = native::row_offset(row, rank, count);
+        for (i, data) in data.into_iter().enumerate() {
+            let at = at + i * 8;
+            area[at..at + 8].copy_from_slice(&native::cell(data, seq).to_le_bytes());
+        }
+    }
+    area
+}
+
+/// A call of function `0x1000_0020` with a value of 8 bytes, which the host changes.
+#[test]
+fn bytes_of_a_request_and_its_reply() {
+    let meta = RequestMeta::new(1, 6, false, 1);
+    let request = area(
+        1,
+        9,
+        &[
+            (0, 0, [meta.0, 3]),
+            (1, 0, [0x1000_0020, 0]),
+            (2, 0, [0x7fff_0008, 0x55]),
+            (3, 0, [8, 0]),
+            (4, 0, [0x0001_0003, 0]),
+            (5, 0, [0x4433_2211, 0x8877_6655]),
+        ],
+    );
+    assert_eq!(
+        request,
+        [
+            // meta: 1 lane, 6 rows, 1 argument; launch 3
+            0x40, 0x21, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0, //
+            // function
+            0x20, 0, 0, 0x10, 9, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, //
+            // address
+            8, 0, 0xff, 0x7f, 9, 0, 0, 0, 0x55, 0, 0, 0, 9, 0, 0, 0, //
+            // size
+            8, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, //
+            // kind `tofrom`, in the slot
+            3, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, //
+            // the value
+            0x11, 0x22, 0x33, 0x44, 9, 0, 0, 0, 0x55, 0x66, 0x77, 0x88, 9, 0, 0, 0,
+        ]
+    );
+
+    let reply = area(
+        1,
+        9,
+        &[
+            (0, 0, [Status::DONE.0, 1]),
+            (1, 0, [0x0403_0201, 0x0807_0605]),
+        ],
+    );
+    assert_eq!(
+        reply,
+        [
+            // done; marshalled range 0 has been written
+            1, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, //
+            // the new value
+            1, 2, 3, 4, 9, 0, 0, 0, 5, 6, 7, 8, 9, 0, 0, 0,
+        ]
+    );
+}
+
+/// The rows of lanes that call together are interleaved.
+#[test]
+fn bytes_of_a_request_by_two_lanes() {
+    let meta = RequestMeta::new(2, 2, false, 0);
+    let request = area(
+        2,
+        0x0403_0201,
+        &[
+            (0, 0, [meta.0, 0]),
+            (1, 0, [0xa0, 0xa1]),
+            (0, 1, [meta.0, 0]),
+            (1, 1, [0xb0, 0xb1]),
+        ],
+    );
+    assert_eq!(
+        request,
+        [
+            0x41, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 1, 2, 3, 4, // row 0 of rank 0
+            0x41, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 1, 2, 3, 4, // row 0 of rank 1
+            0xa0, 0, 0, 0, 1, 2, 3, 4, 0xa1, 0, 0, 0, 1, 2, 3, 4, // row 1 of rank 0
+            0xb0, 0, 0, 0, 1, 2, 3, 4, 0xb1, 0, 0, 0, 1, 2, 3, 4, // row 1 of rank 1
+        ]
+    );
 }
 
 #[test]
@@ -226,31 +394,7 @@ fn offsets_in_the_claims() {
 }
 
 #[test]
-fn bytes_of_slot() {
-    let slot = Slot {
-        request: RequestHeader {
-            seq: 0x0403_0201,
-            launch: 0x0807_0605,
-            func: 0x100f_0e0d_0c0b_0a09,
-            mapnum: 0x1413_1211,
-            dev_num: 0x1817_1615,
-            bounce_first: 0x1c1b_1a19,
-            bounce_blocks: 0x201f_1e1d,
-        },
-        request_payload: core::array::from_fn(|i| count64(32 + 8 * i)),
-        reply: ReplyHeader {
-            seq: count32(512),
-            status: count32(516),
-            copied: count64(520),
-            reserved: [count64(528), count64(536)],
-        },
-        reply_payload: core::array::from_fn(|i| count64(544 + 8 * i)),
-    };
-    assert_eq!(bytes(&slot), counted(1024));
-}
-
-#[test]
-fn bytes_of_bell() {
+fn bytes_of_wake_word() {
     let wake_word = WakeWord {
         sleeping: 0x0403_0201,
         reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
@@ -291,10 +435,10 @@ fn bytes_of_claim_group() {
 fn bytes_of_a_real_image_info() {
     let info = ImageInfo {
         magic: image::IMAGE_MAGIC,
-        abi_version: 1,
+        abi_version: 2,
         wires: WireKind::NATIVE.bit(),
     };
-    assert_eq!(bytes(&info), b"revoff\0\0\x01\0\0\0\x08\0\0\0");
+    assert_eq!(bytes(&info), b"revoff\0\0\x02\0\0\0\x08\0\0\0");
 }
 
 #[test]
@@ -313,7 +457,7 @@ fn bytes_of_image_info() {
 }
 
 #[test]
-fn bytes_of_runtime() {
+fn bytes_of_device_config() {
     assert_eq!(
         bytes(&DeviceConfig {
             wire_kind: 0x4746_4544,
@@ -323,7 +467,7 @@ fn bytes_of_runtime() {
             bounce: 0x6362_6160_5f5e_5d5c,
             wake_word: 0x6b6a_6968_6766_6564,
             bounce_blocks: 0x6f6e_6d6c,
-            reserved: 0x7372_7170,
+            lanes: 0x7372_7170,
         }),
         [
             0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51,
@@ -376,43 +520,6 @@ fn bytes_of_thread_context() {
             0x2d, 0x2e, 0x2f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a,
             0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,
             0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51, 0x52, 0x53, 0x54,
-        ]
-    );
-}
-
-#[test]
-fn bytes_of_request_header() {
-    assert_eq!(
-        bytes(&RequestHeader {
-            seq: 0x3d3c_3b3a,
-            launch: 0x4140_3f3e,
-            func: 0x4948_4746_4544_4342,
-            mapnum: 0x4d4c_4b4a,
-            dev_num: 0x5150_4f4e,
-            bounce_first: 0x5554_5352,
-            bounce_blocks: 0x5958_5756,
-        }),
-        [
-            0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47,
-            0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51, 0x52, 0x53, 0x54, 0x55,
-            0x56, 0x57, 0x58, 0x59,
-        ]
-    );
-}
-
-#[test]
-fn bytes_of_reply_header() {
-    assert_eq!(
-        bytes(&ReplyHeader {
-            seq: 0x2c2b_2a29,
-            status: 0x302f_2e2d,
-            copied: 0x3837_3635_3433_3231,
-            reserved: [0x403f_3e3d_3c3b_3a39, 0x4847_4645_4443_4241],
-        }),
-        [
-            0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36,
-            0x37, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44,
-            0x45, 0x46, 0x47, 0x48,
         ]
     );
 }

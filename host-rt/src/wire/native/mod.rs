@@ -1,0 +1,156 @@
+//! Consumer of [`native`](shared_abi::wire::native). docs/native-wire.md specifies the protocol.
+
+mod args;
+mod poller;
+mod words;
+
+use core::mem::offset_of;
+use std::ops::Range;
+use std::sync::Arc;
+
+use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
+use shared_abi::wire::claims::{self, ClaimGroup};
+use shared_abi::wire::native::{RequestMeta, WRITTEN_BITS, reply_payload_row, size};
+use shared_abi::words::{Coherent, SystemWords};
+
+pub(super) use self::args::{read_args, read_payload, write_payload};
+pub use self::poller::Poller;
+use self::words::Words;
+use super::DeviceAccess;
+use super::memory::{Wire, WireConfig};
+pub use super::warps::{LaneSlot, Warps};
+use crate::device::MappedMemory;
+
+/// The words of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeRequest {
+    /// The lane that made it.
+    pub lane: LaneSlot,
+    /// Function word.
+    pub func: u64,
+    /// Its shape.
+    pub meta: RequestMeta,
+    /// Key of the launch that made the request.
+    pub launch: u32,
+    /// First block of the bounce extent.
+    pub bounce_first: u32,
+    /// Number of blocks of the bounce extent.
+    pub bounce_blocks: u32,
+}
+
+impl NativeRequest {
+    /// The bounce extent, which is not yet checked.
+    pub(super) fn bounce_blocks(&self) -> Range<u32> {
+        let first = self.bounce_first;
+        first..first.saturating_add(self.bounce_blocks)
+    }
+}
+
+/// Completes a request, after its reply's payload was written. Bit `i` of `written`: marshalled
+/// argument `i` was written.
+pub fn complete(
+    system: impl SystemWords,
+    warps: &Warps,
+    request: &NativeRequest,
+    status: Status,
+    written: u64,
+) {
+    let words = Words {
+        system,
+        lanes: warps.lanes,
+    };
+    end(
+        &words,
+        warps,
+        request.lane,
+        request.meta.mapnum(),
+        status,
+        written,
+    );
+}
+
+/// [`complete`] for a lane with `mapnum` arguments.
+fn end(
+    words: &Words<impl SystemWords>,
+    warps: &Warps,
+    lane: LaneSlot,
+    mapnum: u32,
+    status: Status,
+    written: u64,
+) {
+    if reply_payload_row(mapnum) > 1 {
+        words.write_reply(lane, 1, written >> WRITTEN_BITS);
+    }
+    let publish = |row, is_last| {
+        if lane.seq == u32::MAX && is_last {
+            // No cell of this cycle may look like one of the next.
+            words.clear_requests(lane.slot);
+        }
+        // From the last reply on, the device owns the slot.
+        words.publish(lane, row);
+    };
+    let row = [status.0, written as u32];
+    if lane.count == 1 {
+        publish(row, true);
+    } else {
+        words.write_reply(lane, 0, u64::from(row[0]) | u64::from(row[1]) << 32);
+        warps.finish(lane, status, row[1], publish);
+    }
+}
+
+/// Size of the wire in mapped memory, in bytes.
+pub(super) fn bytes(config: &WireConfig) -> usize {
+    size(config.slots, config.lanes)
+}
+
+/// Creates a wire in `memory`, which is zeroed and has [`bytes`], and its poller.
+///
+/// # Safety
+/// The wire lives as long as the poller, which uses its memory.
+pub(super) unsafe fn attach(
+    memory: MappedMemory,
+    config: &WireConfig,
+    access: &DeviceAccess,
+) -> (Wire, Poller<Coherent>) {
+    let &WireConfig {
+        slots,
+        lanes,
+        initial_seq,
+    } = config;
+    let warps = Arc::new(Warps::new(slots, lanes));
+    let wire = Wire {
+        kind: WireKind::NATIVE,
+        name: "native",
+        slots,
+        keeps_slots: true,
+        warps: Arc::clone(&warps),
+        memory,
+        access: access.clone(),
+    };
+    // SAFETY: the caller keeps the wire while it uses the poller.
+    let words = unsafe { wire.detached_words() };
+    let poller = Poller::new(words, warps, initial_seq);
+    (wire, poller)
+}
+
+/// The initial claims on the slots of the wire and on `bounce_blocks`, as bytes for device memory.
+pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
+    let slots = config.slots;
+    let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
+    let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    for group in 0..claims::groups(slots) {
+        let at = claims::group_offset(group);
+        let present = (slots - group * claims::GROUP).min(claims::GROUP);
+        // Bits without a slot stay taken.
+        let taken = (u64::from(u32::MAX) << present) as u32;
+        put(at + offset_of!(ClaimGroup, taken), taken);
+        for i in 0..claims::GROUP as usize {
+            put(
+                at + offset_of!(ClaimGroup, seqs) + i * 4,
+                config.initial_seq,
+            );
+        }
+    }
+    bytes
+}

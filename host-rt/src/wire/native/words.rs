@@ -1,0 +1,106 @@
+//! The rows of a wire.
+
+use std::ops::Range;
+
+use shared_abi::wire::native::{
+    ROW, cell, progress_offset, replies_offset, row_offset, slot_bytes, slot_offset,
+};
+use shared_abi::words::{Coherent, Store, SystemWords};
+
+use super::LaneSlot;
+use crate::wire::memory::Wire;
+
+/// The words of a wire, with slots for up to `lanes` lanes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words<S> {
+    pub(super) system: S,
+    pub(super) lanes: u32,
+}
+
+impl Words<Coherent> {
+    pub(super) fn of(wire: &Wire) -> Words<impl SystemWords + use<'_>> {
+        Words {
+            system: wire.words(),
+            lanes: wire.warps.lanes,
+        }
+    }
+}
+
+impl<S: SystemWords> Words<S> {
+    /// The cells of a row of a request.
+    #[inline]
+    pub(super) fn request_row(&self, lane: LaneSlot, row: u32) -> [u64; 2] {
+        let at = slot_offset(self.lanes, lane.slot) + row_offset(row, lane.rank, lane.count);
+        self.system.load_pair(at)
+    }
+
+    /// The data of a row of a request that has arrived.
+    #[inline]
+    pub(super) fn request_data(&self, lane: LaneSlot, row: u32) -> u64 {
+        let [low, high] = self.request_row(lane, row);
+        u64::from(low as u32) | u64::from(high as u32) << 32
+    }
+
+    /// The data of a row of a request, if it has arrived.
+    #[inline]
+    pub(super) fn arrived(&self, lane: LaneSlot, row: u32) -> Option<[u32; 2]> {
+        let pair = self.request_row(lane, row);
+        let is_arrived = pair.iter().all(|cell| (cell >> 32) as u32 == lane.seq);
+        is_arrived.then_some(pair.map(|cell| cell as u32))
+    }
+
+    #[inline]
+    pub(super) fn reply_offset(&self, lane: LaneSlot, row: u32) -> usize {
+        slot_offset(self.lanes, lane.slot)
+            + replies_offset(self.lanes)
+            + row_offset(row, lane.rank, lane.count)
+    }
+
+    /// The data of a row of a reply.
+    #[inline]
+    pub(super) fn reply_data(&self, lane: LaneSlot, row: u32) -> u64 {
+        let [low, high] = self.system.load_pair(self.reply_offset(lane, row));
+        u64::from(low as u32) | u64::from(high as u32) << 32
+    }
+
+    /// Writes a row of a reply.
+    #[inline]
+    pub(super) fn write_reply(&self, lane: LaneSlot, row: u32, data: u64) {
+        let cells = [data as u32, (data >> 32) as u32].map(|data| cell(data, lane.seq));
+        self.system.store_pair(self.reply_offset(lane, row), cells);
+    }
+
+    /// Writes the row that lanes poll, after the results.
+    #[inline]
+    pub(super) fn publish(&self, lane: LaneSlot, [first, second]: [u32; 2]) {
+        let at = if lane.count == 1 {
+            self.reply_offset(lane, 0)
+        } else {
+            slot_offset(self.lanes, lane.slot) + progress_offset(self.lanes)
+        };
+        // Relaxed: it carries its sequence number.
+        self.system
+            .store64(at + 8, cell(second, lane.seq), Store::Relaxed);
+        // Edge `N2`, completing end: a lane that acquires this cell sees the results in the bounce
+        // extent and in device memory.
+        self.system
+            .store64(at, cell(first, lane.seq), Store::Release);
+    }
+
+    /// Clears the requests of a slot.
+    pub(super) fn clear_requests(&self, slot: u32) {
+        self.clear(slot, 0..replies_offset(self.lanes));
+    }
+
+    /// Clears the replies of a slot, and its progress row.
+    pub(super) fn clear_replies(&self, slot: u32) {
+        self.clear(slot, replies_offset(self.lanes)..slot_bytes(self.lanes));
+    }
+
+    fn clear(&self, slot: u32, bytes: Range<usize>) {
+        let start = slot_offset(self.lanes, slot);
+        for at in bytes.step_by(ROW) {
+            self.system.store_pair(start + at, [0; 2]);
+        }
+    }
+}
