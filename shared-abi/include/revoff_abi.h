@@ -210,6 +210,21 @@
 /** Present, and copied both ways. */
 #define REVOFF_MAP_ALWAYS_PRESENT_TOFROM 151
 
+/** Name of the function. */
+#define REVOFF_PRINT_FUNCTION "revoff_print"
+
+/** Symbol that represents it in an image. */
+#define REVOFF_PRINT_SYMBOL "__revoff_fn_revoff_print"
+
+/** The text verbatim. */
+#define REVOFF_PRINT_TEXT 0u
+
+/** The text, an `i64` in decimal, and the end of the line. */
+#define REVOFF_PRINT_INTEGER 1u
+
+/** The text, an `f64` with six digits after the point, and the end of the line. */
+#define REVOFF_PRINT_DOUBLE 2u
+
 /**
  * No answer: the value of a caller's status word before the call, and after it if the device
  * runtime reports no status (GCC's own).
@@ -261,7 +276,7 @@
 /** Type of a message that prints `label`, an `i64` in decimal, and the end of the line. */
 #define REVOFF_GCN_QUEUE_INTEGER 0u
 
-/** Like `REVOFF_GCN_QUEUE_INTEGER`, with a `double`, printed as by `%f`. */
+/** Like `INTEGER`, with a `double`, printed as by `%f`. */
 #define REVOFF_GCN_QUEUE_DOUBLE 1u
 
 /** Type of a message that prints `label`, more text, and the end of the line. */
@@ -298,7 +313,7 @@
 #define REVOFF_NATIVE_MAX_ROWS 64u
 
 /** Maximum rows of a request by a lane that calls with others. */
-#define REVOFF_NATIVE_MAX_ROWS_TOGETHER 16u
+#define REVOFF_NATIVE_MAX_ROWS_TOGETHER 32u
 
 /** Maximum lanes of a slot. */
 #define REVOFF_NATIVE_MAX_LANES 64u
@@ -749,11 +764,11 @@ typedef struct revoff_gcn_message {
      */
     uint8_t label[128];
     /**
-     * Type of the message: `REVOFF_GCN_QUEUE_INTEGER` to `REVOFF_GCN_QUEUE_CALL`. libgomp: `type`.
+     * Type of the message: `INTEGER` to `REVOFF_GCN_QUEUE_CALL`. libgomp: `type`.
      */
     uint32_t kind;
     /**
-     * The value after the label: an `i64` or a `double` in the first word, text of `REVOFF_GCN_QUEUE_TEXT` bytes,
+     * The value after the label: an `i64` or a `double` in the first word, text of `TEXT` bytes,
      * or a `revoff_gcn_call`.
      */
     uint64_t value[16];

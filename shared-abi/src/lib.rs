@@ -15,6 +15,7 @@
 //! | [`status`] | how a request ended |
 //! | [`icv`] | the OpenMP internal control variables a device sees |
 //! | [`image`] | the symbols by which host and image find each other |
+//! | [`print`](mod@print) | the host function that prints |
 //! | [`host_arch`] | substitutes for special registers on the `host` device |
 //! | [`wire`] | the protocols: `gcc-slot`, `gcc-ring`, `gcn-queue`, `native` |
 //! | [`words`] | how either side touches shared words: scope, order, width |
@@ -26,6 +27,7 @@ pub mod host_arch;
 pub mod icv;
 pub mod image;
 pub mod map_kind;
+pub mod print;
 pub mod status;
 pub mod wire;
 pub mod words;

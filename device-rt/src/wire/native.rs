@@ -9,7 +9,7 @@ use shared_abi::wire::native::{
     Summary, WRITTEN_BITS, cell, cell_data, is_at_wrap, is_list_in_slot, progress_offset,
     replies_offset, reply_payload_row, row_offset, slot_offset,
 };
-use shared_abi::words::{Load, Store, SystemWords};
+use shared_abi::words::{Store, SystemWords};
 
 use super::Wire;
 use crate::arch::{self, DeviceMemory, Mapped};
@@ -68,7 +68,8 @@ impl Wire for Native {
                 is_ordered,
                 lanes,
             };
-            // SAFETY: these are the active lanes, or the lane itself.
+            // SAFETY: the lane alone; or the lanes that queried the active ones together, all of
+            // which run the same code up to each warp operation.
             Some(unsafe { request.submit_and_wait(blocks) })
         })
     }
@@ -132,8 +133,9 @@ impl Request<'_> {
                 cells = self.producer().wait(at, is_enough, arch::pause);
                 self.producer().acquire(at, is_any_ordered);
             }
-            // SAFETY: `waiting` are the lanes in this loop: the others have left it. `converge`
-            // passes on what the first lane acquired.
+            // SAFETY: `waiting` are the lanes in this loop: it has the same value in all of them,
+            // computed from the set that the first lane broadcast, and the others have left.
+            // `converge` passes on what the first lane acquired.
             let progress = unsafe {
                 waiting.converge();
                 Progress::new(cells.map(|cell| waiting.first(cell)), at.count)
@@ -201,9 +203,11 @@ impl Request<'_> {
         });
         producer.release(at, self.is_ordered);
         let meta = RequestMeta::new(at.count, self.rows, extent.blocks != 0, count);
-        let mut rows = producer.request(at);
-        rows.push([meta.0, self.call.launch]);
-        rows.push(halves(self.call.func));
+        // The host polls the first row: when it arrives, the others probably have.
+        let mut second = producer.request(at);
+        second.skip(1);
+        second.push(halves(self.call.func));
+        producer.request(at).push([meta.0, self.call.launch]);
     }
 
     /// Copies back the marshalled bytes that the host changed: those of the entries whose bits are
@@ -474,9 +478,10 @@ impl<S: SystemWords> Producer<S> {
     #[inline(always)]
     pub fn acquire(&self, at: LaneRows, is_ordered: bool) {
         if is_ordered || is_at_wrap(at.claim.seq) {
-            // Edge `N2`, waiting end: the results in the extent and in device memory precede this
-            // cell.
-            self.system.load64(self.polled_offset(at), Load::Acquire);
+            // Edge `N2`, waiting end: the results in the extent and in device memory precede the
+            // cells that `wait` found. A fence costs no round trip here: the request's stores have
+            // arrived, or there would be no reply.
+            self.system.acquire_fence();
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{c_int, c_uint, c_void};
 
 use host_fn::{Failure, HostFunction, RawArg};
-use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_ARGS_ONLY, REVOFF_FLAG_STATUS};
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 
@@ -100,7 +100,7 @@ unsafe extern "C" fn GOMP_target_ext(
     args: *mut *mut c_void,
 ) {
     assert_eq!(device, GOMP_DEVICE_HOST_FALLBACK);
-    assert_eq!(flags, REVOFF_FLAG_STATUS);
+    assert_eq!(flags, REVOFF_FLAG_STATUS | REVOFF_FLAG_ARGS_ONLY);
     assert!(depend.is_null());
     let status = args.cast::<u32>();
     // SAFETY: the three arrays have `mapnum` elements, as GCC's interface requires.

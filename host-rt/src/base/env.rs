@@ -73,7 +73,7 @@ pub const VARIABLES: [Variable; 11] = [
     },
     Variable {
         name: "REVOFF_SLOTS",
-        meaning: "slots of a native wire, a power of two from 1 to 1024 (1024)",
+        meaning: "slots of a native wire, a power of two from 1 to 1024 (1024; 256 on GPUs)",
         expected: "a power of two from 1 to 1024",
         set: |env, text| {
             let slots = number(text, 1..=1024).filter(|slots| slots.is_power_of_two())?;

@@ -5,6 +5,7 @@ pub(crate) mod catch_panic;
 mod display;
 pub mod env;
 pub(crate) mod lock;
+pub(crate) mod number;
 pub(crate) mod outer_ranges;
 pub(crate) mod output;
 pub mod ranges;

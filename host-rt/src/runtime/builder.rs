@@ -20,6 +20,9 @@ const DEFAULT_THREADS: usize = 8;
 /// Default number of slots of a `native` wire, the same as `gcc-ring`'s.
 const DEFAULT_SLOTS: u32 = 1024;
 
+/// The same for a device with warps, each of which takes a slot and 32 KiB of mapped memory or more.
+const DEFAULT_WARP_SLOTS: u32 = 256;
+
 /// Default size of the bounce area, in bytes.
 const DEFAULT_BOUNCE: u64 = 16 << 20;
 
@@ -130,11 +133,16 @@ impl Builder {
             costs: self.costs.as_ref(),
         };
         let device = device::open_as(&self.device, &options)?;
+        let lanes = device.arch().max_lanes();
         let config = Config {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
             wire: WireConfig {
-                slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
-                lanes: device.arch().max_lanes(),
+                slots: self.slots.or(env.slots).unwrap_or(if lanes == 1 {
+                    DEFAULT_SLOTS
+                } else {
+                    DEFAULT_WARP_SLOTS
+                }),
+                lanes,
                 initial_seq: self.initial_seq,
             },
             bounce_bytes: self

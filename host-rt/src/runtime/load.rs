@@ -58,7 +58,9 @@ impl Runtime {
         } = connect::connect(&self.inner, image, &*module, kind)?;
         let mut known = Vec::new();
         let declared = metadata.functions.iter().map(|f| (f.name.as_str(), None));
-        let registered = functions.iter().map(|entry| (entry.name(), Some(entry)));
+        let own = std::iter::once(self.inner.server.print_function());
+        let registered = own.chain(functions.iter());
+        let registered = registered.map(|entry| (entry.name(), Some(entry)));
         for (name, entry) in declared.chain(registered) {
             if let Some(global) = module.global(&symbol_of(name))? {
                 known.push((global.address.0, name, entry));

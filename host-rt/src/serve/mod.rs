@@ -8,7 +8,7 @@
 //! | `worker`, `call_context` | serving one request |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
-//! | `output_flush`, `text` | the text that kernels print |
+//! | `output_flush`, `print`, `text` | the text that kernels print |
 //!
 //! While no kernel runs, all threads sleep.
 //!
@@ -29,6 +29,7 @@ mod in_flight;
 mod launch_wire;
 mod output_flush;
 mod poller;
+mod print;
 mod served_wire;
 mod sync;
 #[cfg(test)]
@@ -46,6 +47,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 
 pub use self::error::{CallError, LaunchError};
@@ -57,6 +59,7 @@ use self::in_flight::InFlight;
 pub use self::launch_wire::LaunchWire;
 use self::output_flush::Output;
 use self::poller::{PollToken, PollerState};
+use self::print::Print;
 use self::threads::Threads;
 use self::wires::Wires;
 use crate::base::lock::lock;
@@ -158,6 +161,8 @@ impl Drop for LaunchGuard<'_> {
 /// State shared by the requests of all kernels.
 struct Requests {
     functions: ArcSwap<FunctionTable>,
+    /// The function that prints for kernels.
+    print: Arc<RegisteredFunction>,
     launches: Launches,
     /// The host memory that requests hold.
     budget: Arc<Budget>,
@@ -172,6 +177,8 @@ struct Requests {
 impl Server {
     /// A server for `device`. It creates threads and allocates memory when they are needed.
     pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
+        let output = Output::default();
+        let function = Box::new(Print(output.text.clone()));
         Arc::new(Self {
             device,
             reserved: Arc::default(),
@@ -181,15 +188,21 @@ impl Server {
             threads: Threads::new(config.threads, PollToken::default()),
             requests: Requests {
                 functions: ArcSwap::default(),
+                print: Arc::new(RegisteredFunction::typed(FUNCTION.to_owned(), function)),
                 launches: Launches::default(),
                 budget: Budget::new(config.request_memory),
                 in_flight: Mutex::default(),
                 nested_waits: AtomicUsize::new(0),
                 refusing: AtomicBool::new(false),
             },
-            output: Output::default(),
+            output,
             config,
         })
+    }
+
+    /// The function that prints for kernels, which every image may call.
+    pub(crate) fn print_function(&self) -> &Arc<RegisteredFunction> {
+        &self.requests.print
     }
 
     /// Changes the table of functions; `change` may run more than once. Removed functions are

@@ -18,8 +18,8 @@ const LIMIT: u64 = 1 << 20;
 /// Longest time that a call waits for earlier text.
 const CALL_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The text of a server's wires. A position in it is the number of bytes before it.
-#[derive(Debug, Default)]
+/// The text of a server's kernels. A position in it is the number of bytes before it.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     shared: Arc<Shared>,
 }
@@ -59,6 +59,18 @@ impl Text {
         let missing = (!state.has_writer).then(|| Writer(Arc::clone(&self.shared)));
         self.shared.changed.notify_all();
         (state.end, missing)
+    }
+
+    /// Appends `text` on a thread that may wait. While too much text is unwritten, waits; then, as
+    /// before a call, waits a while until this text is written.
+    pub(super) fn print(&self, text: &[u8]) {
+        let start = self.end();
+        self.wait(start.saturating_sub(LIMIT), None);
+        let (end, writer) = self.push(text);
+        if let Some(writer) = writer {
+            writer.start();
+        }
+        self.wait_before_call(end);
     }
 
     /// The position of the end of the text so far.

@@ -266,6 +266,9 @@ fn an_incomplete_request_is_rejected_after_a_while() {
         }
     };
     assert_eq!(error, ProtocolError::MissingRows { slot: 0 });
+    // The caller learns it after the error was recorded.
+    assert_eq!(wire.row_at(progress_offset(LANES)).1, 0);
+    assert!(wire.parts.poller.poll_all().is_empty());
     let refused = [Status::REFUSED_MAPPING.0, 0];
     let lane = Lane { count: 2, ..ALONE };
     assert_eq!(wire.reply_row(lane, 0), (refused, SEQ + 1));

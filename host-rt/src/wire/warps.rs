@@ -31,6 +31,8 @@ pub struct Warps {
 /// The lanes of a slot that have completed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Completed {
+    /// The sequence number of their requests.
+    seq: u32,
     /// One bit for each rank.
     done: u64,
     /// Status and written ranges of all of them; `None` if they differ.
@@ -40,7 +42,7 @@ struct Completed {
 impl Completed {
     /// The data of the progress row of `count` lanes.
     fn row(self, count: u32) -> [u32; 2] {
-        let Self { done, shared } = self;
+        let Self { done, shared, .. } = self;
         if count > MAX_LANES_WITH_SUMMARY {
             return [done as u32, (done >> 32) as u32];
         }
@@ -66,11 +68,6 @@ impl Warps {
         self.slots.len()
     }
 
-    /// Forgets the lanes that have completed earlier requests in a slot.
-    pub(in crate::wire) fn begin(&self, slot: u32) {
-        *lock(&self.slots[slot as usize]) = Completed::default();
-    }
-
     /// Notes the end of a lane, and passes the progress row to `publish`, before that of a later end
     /// and with whether this was the last lane.
     pub(in crate::wire) fn finish(
@@ -82,13 +79,21 @@ impl Warps {
     ) {
         let mut completed = lock(&self.slots[lane.slot as usize]);
         let end = Some((status, written));
-        if completed.done == 0 {
-            completed.shared = end;
+        if completed.seq != lane.seq {
+            *completed = Completed {
+                seq: lane.seq,
+                done: 0,
+                shared: end,
+            };
         } else if completed.shared != end {
             completed.shared = None;
         }
         completed.done |= 1 << lane.rank;
         let is_last = completed.done.count_ones() == lane.count;
         publish(completed.row(lane.count), is_last);
+        if is_last {
+            // The number may come again in the next cycle.
+            *completed = Completed::default();
+        }
     }
 }

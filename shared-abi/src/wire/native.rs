@@ -66,7 +66,7 @@ pub const ROW_DATA: usize = 8;
 pub const MAX_ROWS: u32 = 64;
 
 /// Maximum rows of a request by a lane that calls with others.
-pub const MAX_ROWS_TOGETHER: u32 = 16;
+pub const MAX_ROWS_TOGETHER: u32 = 32;
 
 /// Maximum lanes of a slot.
 pub const MAX_LANES: u32 = 64;
@@ -349,5 +349,9 @@ const _: () = {
     assert!(HEADER_ROWS as usize * ROW_DATA == 16 && ENTRY_ROWS as usize * ROW_DATA == 24);
     // Lanes that call together fill an area at most.
     assert!(row_offset(MAX_ROWS_TOGETHER, 0, MAX_LANES) == area_bytes(MAX_LANES));
-    assert!(slot_bytes(1).is_multiple_of(128) && slot_bytes(MAX_LANES).is_multiple_of(128));
+    let mut lanes = 1;
+    while lanes <= MAX_LANES {
+        assert!(slot_bytes(lanes).is_multiple_of(128));
+        lanes += 1;
+    }
 };

@@ -8,7 +8,7 @@ use shared_abi::wire::bounce::{self, BounceHeader};
 use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
 use shared_abi::wire::native::{self, MapEntry, RequestMeta, Summary};
 use shared_abi::wire::{WakeWord, WireKind};
-use shared_abi::{ABI_VERSION, gomp};
+use shared_abi::{ABI_VERSION, gomp, print};
 
 use crate::table::{bytes, constants, count32, counted, no_padding, types};
 
@@ -103,6 +103,8 @@ constants! {
     "REVOFF_IMAGE_PANIC_RECORDED": image::PANIC_RECORDED => 1,
     "REVOFF_IMAGE_PANIC_FILE": image::PANIC_FILE => 256,
     "REVOFF_IMAGE_FUNCTION_PREFIX": image::FUNCTION_PREFIX => "__revoff_fn_",
+    "REVOFF_PRINT_FUNCTION": print::FUNCTION => "revoff_print",
+    "REVOFF_PRINT_SYMBOL": print::SYMBOL => "__revoff_fn_revoff_print",
     "REVOFF_IMAGE_KERNEL_PREFIX": image::KERNEL_PREFIX => "__revoff_kernel_",
     "REVOFF_IMAGE_MAGIC": image::IMAGE_MAGIC => 0x0000_6666_6f76_6572,
 
@@ -126,11 +128,14 @@ constants! {
     "REVOFF_NATIVE_ROW": native::ROW => 16,
     "REVOFF_NATIVE_ROW_DATA": native::ROW_DATA => 8,
     "REVOFF_NATIVE_MAX_ROWS": native::MAX_ROWS => 64,
-    "REVOFF_NATIVE_MAX_ROWS_TOGETHER": native::MAX_ROWS_TOGETHER => 16,
+    "REVOFF_NATIVE_MAX_ROWS_TOGETHER": native::MAX_ROWS_TOGETHER => 32,
     "REVOFF_NATIVE_MAX_LANES": native::MAX_LANES => 64,
     "REVOFF_NATIVE_PROGRESS_BYTES": native::PROGRESS_BYTES => 128,
     "REVOFF_NATIVE_MAX_MARSHALLED": native::MAX_MARSHALLED => 64,
     "REVOFF_NATIVE_WRITTEN_BITS": native::WRITTEN_BITS => 32,
+    "REVOFF_PRINT_TEXT": print::TEXT => 0,
+    "REVOFF_PRINT_INTEGER": print::INTEGER => 1,
+    "REVOFF_PRINT_DOUBLE": print::DOUBLE => 2,
     "REVOFF_NATIVE_MAX_ARGS": native::MAX_ARGS => 0x7_ffff,
     "REVOFF_NATIVE_ENTRIES_IN_SLOT": native::ENTRIES_IN_SLOT => 16,
     "REVOFF_NATIVE_HEADER_ROWS": native::HEADER_ROWS => 2,
@@ -167,10 +172,10 @@ fn offsets_in_a_native_wire() {
     for (lanes, area, slot, size) in [
         (1, 1024, 2176, 2_228_224),
         (2, 1024, 2176, 2_228_224),
-        (4, 1024, 2176, 2_228_224),
-        (5, 1280, 2688, 2_752_512),
-        (32, 8192, 16512, 16_908_288),
-        (64, 16384, 32896, 33_685_504),
+        (3, 1536, 3200, 3_276_800),
+        (4, 2048, 4224, 4_325_376),
+        (32, 16384, 32896, 33_685_504),
+        (64, 32768, 65664, 67_239_936),
     ] {
         assert_eq!(native::area_bytes(lanes), area, "{lanes} lanes");
         assert_eq!(native::replies_offset(lanes), area, "{lanes} lanes");
@@ -195,10 +200,10 @@ fn offsets_in_a_native_wire() {
     // (lanes, lanes that call together)
     for ((lanes, count), rows) in [
         ((1, 1), 64),
-        ((32, 1), 512),
-        ((32, 3), 170),
-        ((32, 32), 16),
-        ((64, 64), 16),
+        ((32, 1), 1024),
+        ((32, 3), 341),
+        ((32, 32), 32),
+        ((64, 64), 32),
     ] {
         assert_eq!(native::lane_rows(lanes, count), rows);
     }

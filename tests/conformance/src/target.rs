@@ -146,9 +146,16 @@ impl Target {
         self.wire == WireKind::NATIVE
     }
 
-    /// Whether kernels can print.
+    /// Whether kernels can print text of any length. The stand-in for ROCr does not know the constants
+    /// of an image, which the host would copy.
     #[must_use]
     pub fn prints(&self) -> bool {
+        self.has_text_messages() || !self.device.starts_with("hsa")
+    }
+
+    /// Whether the wire has messages for text.
+    #[must_use]
+    pub fn has_text_messages(&self) -> bool {
         self.wire == WireKind::GCN_QUEUE
     }
 

@@ -9,7 +9,7 @@ use device_rt::claims::{self, Claim};
 use device_rt::wire::native::{LaneRows, Producer, Progress, Reply};
 use host_rt::model::Poll;
 use host_rt::model::native::{NativeRequest, Poller, Warps, complete};
-use model::Access::{AcquireFence, FetchAnd, FetchOr, Load, ReleaseFence, Store};
+use model::Access::{AcquireFence, FetchAnd, FetchOr, ReleaseFence};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, SlotRows, Team, View, Weak, add_cells, explore, pause};
 use shared_abi::status::Status;
@@ -510,13 +510,13 @@ fn n1_without_host_acquire() {
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn n2_without_host_release() {
-    weak(Weak(Host, Store, "polled"));
+    weak(Weak(Host, ReleaseFence, "fence"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn n2_without_device_acquire() {
-    weak(Weak(Device, Load, "polled"));
+    weak(Weak(Device, AcquireFence, "fence"));
 }
 
 #[test]
@@ -535,7 +535,7 @@ fn the_wrap_needs_the_fence_of_the_host() {
 #[test]
 #[should_panic(expected = "maximum number of branches")]
 fn the_wrap_needs_the_acquire_of_the_device() {
-    weak_at_wrap(Weak(Device, Load, "polled"));
+    weak_at_wrap(Weak(Device, AcquireFence, "fence"));
 }
 
 #[test]

@@ -5,23 +5,19 @@ use core::mem::offset_of;
 use shared_abi::wire::gcn_queue::{GcnMessage as Message, TEXT};
 use shared_abi::words::{Load, SystemWords};
 
+use crate::base::number;
+
 /// `%.128s%ld\n`.
 pub(super) fn integer(system: &impl SystemWords, message: usize, value: i64) -> Vec<u8> {
     let mut text = label(system, message);
-    text.extend(format!("{value}\n").into_bytes());
+    text.extend(number::integer_line(value).into_bytes());
     text
 }
 
 /// `%.128s%f\n`.
 pub(super) fn double(system: &impl SystemWords, message: usize, value: f64) -> Vec<u8> {
     let mut text = label(system, message);
-    let number = if value.is_nan() {
-        let sign = if value.is_sign_negative() { "-" } else { "" };
-        format!("{sign}nan\n")
-    } else {
-        format!("{value:.6}\n")
-    };
-    text.extend(number.into_bytes());
+    text.extend(number::double_line(value).into_bytes());
     text
 }
 

@@ -113,11 +113,7 @@ pub(super) unsafe fn attach(
     config: &WireConfig,
     access: &DeviceAccess,
 ) -> (Wire, Poller<Coherent>) {
-    let &WireConfig {
-        slots,
-        lanes,
-        initial_seq,
-    } = config;
+    let &WireConfig { slots, lanes, .. } = config;
     let warps = Arc::new(Warps::new(slots, lanes));
     let wire = Wire {
         kind: WireKind::NATIVE,
@@ -130,8 +126,13 @@ pub(super) unsafe fn attach(
     };
     // SAFETY: the caller keeps the wire while it uses the poller.
     let words = unsafe { wire.detached_words() };
-    let poller = Poller::new(words, warps, initial_seq);
+    let poller = Poller::new(words, warps, initial_seq(config));
     (wire, poller)
+}
+
+/// The sequence number before the first. 0 would make the first request one at the wrap.
+fn initial_seq(config: &WireConfig) -> u32 {
+    config.initial_seq.max(1)
 }
 
 /// The initial claims on the slots of the wire and on `bounce_blocks`, as bytes for device memory.
@@ -148,7 +149,7 @@ pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
         for i in 0..claims::GROUP as usize {
             put(
                 at + offset_of!(ClaimGroup, seqs) + i * 4,
-                config.initial_seq,
+                initial_seq(config),
             );
         }
     }

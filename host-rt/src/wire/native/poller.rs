@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use shared_abi::status::Status;
 use shared_abi::wire::claims;
 use shared_abi::wire::native::{
-    HEADER_ROWS, MAX_ARGS, RequestMeta, is_at_wrap, lane_rows, next_seq, slot_offset,
+    HEADER_ROWS, MAX_ARGS, MAX_ROWS, MAX_ROWS_TOGETHER, RequestMeta, is_at_wrap, next_seq,
+    slot_offset,
 };
 use shared_abi::words::{Load, SystemWords};
 
@@ -27,14 +28,15 @@ const MAX_STREAK: u32 = 16;
 /// served without reading the cache lines of the other slots.
 const RECENT_POLLS: u32 = 8;
 
-/// Time after which a request of which some rows are missing is rejected.
-const ARRIVAL_LIMIT: Duration = Duration::from_secs(1);
+/// Time and polls without another row after which a request of which some rows are missing is
+/// rejected. The polls give a device time that was stopped together with the host.
+const ARRIVAL_LIMIT: (Duration, u32) = (Duration::from_secs(2), 1000);
 
 /// Finds published requests.
 ///
 /// A caller that calls again uses the same slot, so the first `RECENT_POLLS` polls after a request
-/// read only its slot. Later polls alternate between that slot and a scan of others: those of
-/// warm groups, which had requests lately, then those of one cold group. Every scan continues after
+/// read only its slot. Later polls alternate between that slot and a scan of others: the busy slots
+/// of warm groups, which had requests lately, then all slots of one group. Every scan continues after
 /// the last request found, so that busy slots do not starve others.
 ///
 /// The requests of the lanes of a slot are taken together, when all have arrived, and are then found
@@ -47,16 +49,32 @@ pub struct Poller<S> {
     last_seq: Vec<u32>,
     /// The next of the lanes whose requests were taken together.
     batch: Option<LaneSlot>,
-    /// Slots with requests of which some rows are missing, and since when.
-    incomplete: Vec<(u32, Instant)>,
+    /// The slot whose requests the last poll rejected.
+    rejected: Option<LaneSlot>,
+    /// The requests of each slot of which some rows are missing.
+    arrivals: Vec<Option<Arrival>>,
+    /// The number of these.
+    incomplete: u32,
     recent: Recent,
     groups: Vec<Group>,
     /// The group where the next scan begins.
     begin: usize,
-    /// The cold group to scan next.
-    cold: usize,
-    /// Requests taken since the last scan of a cold group.
-    since_cold: u32,
+    /// The group to scan completely next.
+    complete: usize,
+    /// Requests taken since the last such scan.
+    since_complete: u32,
+}
+
+/// Requests in a slot of which some rows are missing.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    seq: u32,
+    /// The first missing row, and the lane.
+    rank: u32,
+    row: u32,
+    /// When it was first missed, and the polls since then.
+    since: Instant,
+    polls: u32,
 }
 
 /// The slot that was served last.
@@ -71,6 +89,8 @@ struct Recent {
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
+    /// The slots that had a request since the group was cold, one bit each.
+    busy: u32,
     /// Scans since the last request, up to [`COLD`].
     empty: u8,
     /// The slot in the group where the next scan begins.
@@ -90,7 +110,9 @@ impl<S: SystemWords> Poller<S> {
             warps,
             last_seq: vec![seq; slots],
             batch: None,
-            incomplete: Vec::new(),
+            rejected: None,
+            arrivals: vec![None; slots],
+            incomplete: 0,
             recent: Recent {
                 slot: 0,
                 streak: 0,
@@ -98,21 +120,22 @@ impl<S: SystemWords> Poller<S> {
             },
             groups: vec![
                 Group {
+                    busy: 0,
                     empty: COLD,
                     begin: 0
                 };
                 slots.div_ceil(GROUP as usize)
             ],
             begin: 0,
-            cold: 0,
-            since_cold: 0,
+            complete: 0,
+            since_complete: 0,
         }
     }
 
     /// Takes a request. It may miss one at first; one of the next polls finds it.
     pub fn poll(&mut self) -> Poll<NativeRequest> {
-        if let Some(lane) = self.batch {
-            return self.next_of_batch(lane);
+        if let Some(found) = self.poll_rest() {
+            return found;
         }
         let Recent {
             slot,
@@ -132,64 +155,77 @@ impl<S: SystemWords> Poller<S> {
             polls: 1,
         };
         // Warm groups may have a request at every poll.
-        if self.since_cold >= MAX_STREAK
-            && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan_cold()
+        if self.since_complete >= MAX_STREAK
+            && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan_next()
         {
             return found;
         }
         let count = self.groups.len();
         for i in 0..count {
             let group = (self.begin + i) % count;
-            if self.groups[group].empty < COLD
-                && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group)
+            let Group { busy, empty, .. } = self.groups[group];
+            if empty < COLD
+                && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group, busy)
             {
                 self.begin = group + 1;
-                self.since_cold += 1;
+                self.since_complete += 1;
                 return found;
             }
         }
-        self.scan_cold()
+        self.scan_next()
     }
 
-    fn scan_cold(&mut self) -> Poll<NativeRequest> {
-        self.since_cold = 0;
-        self.cold = (self.cold + 1) % self.groups.len();
-        if self.groups[self.cold].empty < COLD {
-            Poll::Empty
-        } else {
-            self.scan(self.cold)
+    /// Ends what the last poll began: a rejection, or requests that were taken together.
+    #[inline]
+    fn poll_rest(&mut self) -> Option<Poll<NativeRequest>> {
+        if let Some(lane) = self.rejected.take() {
+            self.complete_rejected(lane);
         }
+        self.batch.map(|lane| self.next_of_batch(lane))
+    }
+
+    /// Scans the next group completely.
+    fn scan_next(&mut self) -> Poll<NativeRequest> {
+        self.since_complete = 0;
+        self.complete = (self.complete + 1) % self.groups.len();
+        self.scan(self.complete, u32::MAX)
     }
 
     /// Like [`poll`](Self::poll), but reads every slot. After a fence, it finds every request whose
     /// publisher has passed its own fence, which follows the request.
     pub fn poll_all(&mut self) -> Poll<NativeRequest> {
-        if let Some(lane) = self.batch {
-            return self.next_of_batch(lane);
+        if let Some(found) = self.poll_rest() {
+            return found;
         }
         for group in 0..self.groups.len() {
-            if let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group) {
+            if let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group, u32::MAX)
+            {
                 return found;
             }
         }
-        if self.incomplete.is_empty() {
+        if self.incomplete == 0 {
             Poll::Empty
         } else {
             Poll::Incomplete
         }
     }
 
-    fn scan(&mut self, group: usize) -> Poll<NativeRequest> {
+    /// Scans those of a group's slots whose bits are set.
+    fn scan(&mut self, group: usize, slots: u32) -> Poll<NativeRequest> {
         let first = group as u32 * GROUP;
         let count = GROUP.min(self.last_seq.len() as u32 - first);
         let begin = self.groups[group].begin;
-        for i in (begin..count).chain(0..begin) {
+        let present = ((1u64 << count) - 1) as u32 & slots;
+        let mut rest = present.rotate_right(begin);
+        while rest != 0 {
+            let i = (begin + rest.trailing_zeros()) % GROUP;
+            rest &= rest - 1;
             let slot = first + i;
             if let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.take(slot) {
-                self.groups[group] = Group {
-                    empty: 0,
-                    begin: (i + 1) % count,
-                };
+                let group = &mut self.groups[group];
+                group.busy |= 1 << i;
+                group.empty = 0;
+                group.begin = (i + 1) % GROUP;
                 self.recent = Recent {
                     slot,
                     streak: 0,
@@ -198,8 +234,11 @@ impl<S: SystemWords> Poller<S> {
                 return found;
             }
         }
-        let empty = &mut self.groups[group].empty;
-        *empty = (*empty + 1).min(COLD);
+        let group = &mut self.groups[group];
+        group.empty = (group.empty + 1).min(COLD);
+        if group.empty == COLD {
+            group.busy = 0;
+        }
         Poll::Empty
     }
 
@@ -237,54 +276,67 @@ impl<S: SystemWords> Poller<S> {
             self.words.system.acquire_fence();
         }
         let Some([meta, _]) = self.words.arrived(lane, 0) else {
-            return self.wait_for_rows(lane);
+            return self.wait_for_row(lane, (0, 0));
         };
         lane.count = RequestMeta(meta).lanes();
         if lane.count > self.words.lanes {
             let (found, max) = (lane.count, self.words.lanes);
             return self.reject(lane, ProtocolError::Lanes { slot, found, max });
         }
-        for rank in 0..lane.count {
-            match self.rows_arrived(LaneSlot { rank, ..lane }) {
-                Ok(true) => {}
-                Ok(false) => return self.wait_for_rows(lane),
-                Err(error) => return self.reject(lane, error),
-            }
+        match self.missing_row(lane) {
+            Ok(None) => {}
+            Ok(Some(missing)) => return self.wait_for_row(lane, missing),
+            Err(error) => return self.reject(lane, error),
         }
-        self.last_seq[slot as usize] = seq;
-        if !self.incomplete.is_empty() {
-            self.incomplete.retain(|(other, _)| *other != slot);
-        }
+        self.consume(lane);
         // Edge `N1`, consuming end: what the lanes wrote elsewhere precedes their cells.
         self.words.system.acquire_fence();
-        if seq == u32::MAX {
-            // No cell of this cycle may look like one of the next.
-            self.words.clear_replies(slot);
-        }
-        if lane.count > 1 {
-            self.warps.begin(slot);
-        }
         self.next_of_batch(lane)
     }
 
-    /// Whether all rows of a lane's request have arrived.
+    /// The first row that has not arrived, and its lane.
     #[inline]
-    fn rows_arrived(&self, lane: LaneSlot) -> Result<bool, ProtocolError> {
-        let Some([meta, _]) = self.words.arrived(lane, 0) else {
-            return Ok(false);
-        };
-        let meta = RequestMeta(meta);
-        let (rows, max) = (meta.rows(), lane_rows(self.words.lanes, lane.count));
-        let min = HEADER_ROWS + u32::from(meta.has_extent());
-        if !(min..=max).contains(&rows) {
-            return Err(ProtocolError::Rows {
-                slot: lane.slot,
-                found: rows,
-                min,
-                max,
-            });
+    fn missing_row(&self, lane: LaneSlot) -> Result<Option<(u32, u32)>, ProtocolError> {
+        let arrival = self.arrivals[lane.slot as usize].filter(|arrival| arrival.seq == lane.seq);
+        let (first, mut row) = arrival.map_or((0, 0), |arrival| (arrival.rank, arrival.row));
+        for rank in first..lane.count {
+            let lane = LaneSlot { rank, ..lane };
+            let Some([meta, _]) = self.words.arrived(lane, 0) else {
+                return Ok(Some((rank, 0)));
+            };
+            let meta = RequestMeta(meta);
+            let (rows, min) = (meta.rows(), HEADER_ROWS + u32::from(meta.has_extent()));
+            let max = max_rows(lane.count);
+            if !(min..=max).contains(&rows) {
+                return Err(ProtocolError::Rows {
+                    slot: lane.slot,
+                    found: rows,
+                    min,
+                    max,
+                });
+            }
+            while row < rows {
+                if self.words.arrived(lane, row).is_none() {
+                    return Ok(Some((rank, row)));
+                }
+                row += 1;
+            }
+            row = 0;
         }
-        Ok((1..rows).all(|row| self.words.arrived(lane, row).is_some()))
+        Ok(None)
+    }
+
+    /// Notes that the requests in a slot are taken or rejected.
+    #[inline]
+    fn consume(&mut self, lane: LaneSlot) {
+        self.last_seq[lane.slot as usize] = lane.seq;
+        if self.incomplete > 0 && self.arrivals[lane.slot as usize].take().is_some() {
+            self.incomplete -= 1;
+        }
+        if is_at_wrap(lane.seq) {
+            // No cell of an earlier cycle may look like one of this one.
+            self.words.clear_replies(lane.slot);
+        }
     }
 
     /// The request of a lane, all of whose rows have arrived.
@@ -309,41 +361,79 @@ impl<S: SystemWords> Poller<S> {
         })
     }
 
-    /// Rejects the requests in a slot.
+    /// Rejects the requests in a slot. The next poll completes them, so that the error is recorded
+    /// before their kernel can end.
     #[cold]
     fn reject(&mut self, lane: LaneSlot, error: ProtocolError) -> Poll<NativeRequest> {
-        self.last_seq[lane.slot as usize] = lane.seq;
-        self.incomplete.retain(|(slot, _)| *slot != lane.slot);
-        // The lanes wait for replies, as many as they say if that is possible.
-        let meta = self.words.arrived(lane, 0);
-        let count = meta.map_or(1, |[meta, _]| RequestMeta(meta).lanes());
-        let count = if count > self.words.lanes { 1 } else { count };
-        self.warps.begin(lane.slot);
-        for rank in 0..count {
-            let lane = LaneSlot {
-                rank,
-                count,
-                ..lane
-            };
-            // Any number of arguments is possible.
-            let (words, status) = (&self.words, Status::REFUSED_MAPPING);
-            end(words, &self.warps, lane, MAX_ARGS, status, 0);
-        }
+        self.consume(lane);
+        self.rejected = Some(lane);
         Poll::ProtocolError(error)
     }
 
-    /// Waits for the missing rows of the requests in a slot, but not forever.
+    /// Completes the rejected requests in a slot.
     #[cold]
-    fn wait_for_rows(&mut self, lane: LaneSlot) -> Poll<NativeRequest> {
-        let slot = lane.slot;
-        match self.incomplete.iter().find(|(other, _)| *other == slot) {
-            None => self.incomplete.push((slot, Instant::now())),
-            Some((_, since)) if since.elapsed() > ARRIVAL_LIMIT => {
-                return self.reject(lane, ProtocolError::MissingRows { slot });
+    fn complete_rejected(&mut self, lane: LaneSlot) {
+        // The lanes wait for replies, as many as they say if that is possible. Without a number,
+        // there may be one lane or several, which poll different rows.
+        let meta = self.words.arrived(lane, 0);
+        let counts = match meta.map(|[meta, _]| RequestMeta(meta).lanes()) {
+            Some(count) if count <= self.words.lanes => [count, count],
+            _ => [1, self.words.lanes],
+        };
+        for count in counts {
+            for rank in 0..count {
+                let lane = LaneSlot {
+                    rank,
+                    count,
+                    ..lane
+                };
+                // Any number of arguments is possible.
+                let (words, status) = (&self.words, Status::REFUSED_MAPPING);
+                end(words, &self.warps, lane, MAX_ARGS, status, 0);
             }
-            Some(_) => {}
+        }
+    }
+
+    /// Waits for a missing row of the requests in a slot, but not forever.
+    #[cold]
+    fn wait_for_row(&mut self, lane: LaneSlot, (rank, row): (u32, u32)) -> Poll<NativeRequest> {
+        let slot = lane.slot;
+        let arrival = &mut self.arrivals[slot as usize];
+        match arrival {
+            Some(Arrival {
+                seq,
+                rank: known_rank,
+                row: known_row,
+                since,
+                polls,
+            }) if (*seq, *known_rank, *known_row) == (lane.seq, rank, row) => {
+                *polls = polls.saturating_add(1);
+                let (time, least) = ARRIVAL_LIMIT;
+                if *polls > least && since.elapsed() > time {
+                    return self.reject(lane, ProtocolError::MissingRows { slot });
+                }
+            }
+            _ => {
+                self.incomplete += u32::from(arrival.is_none());
+                *arrival = Some(Arrival {
+                    seq: lane.seq,
+                    rank,
+                    row,
+                    since: Instant::now(),
+                    polls: 0,
+                });
+            }
         }
         Poll::Incomplete
+    }
+}
+
+/// Maximum rows of each of `count` lanes' requests.
+const fn max_rows(count: u32) -> u32 {
+    if count == 1 {
+        MAX_ROWS
+    } else {
+        MAX_ROWS_TOGETHER
     }
 }
 

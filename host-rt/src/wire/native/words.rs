@@ -5,7 +5,7 @@ use std::ops::Range;
 use shared_abi::wire::native::{
     ROW, cell, progress_offset, replies_offset, row_offset, slot_bytes, slot_offset,
 };
-use shared_abi::words::{Coherent, Store, SystemWords};
+use shared_abi::words::{Coherent, SystemWords};
 
 use super::LaneSlot;
 use crate::wire::memory::Wire;
@@ -78,13 +78,12 @@ impl<S: SystemWords> Words<S> {
         } else {
             slot_offset(self.lanes, lane.slot) + progress_offset(self.lanes)
         };
-        // Relaxed: it carries its sequence number.
+        // Edge `N2`, completing end: a lane that sees these cells, and then acquires, sees the results
+        // in the bounce extent and in device memory. The fence also keeps the loads of the request,
+        // and the clearing of the slot, before the device owns the slot.
+        self.system.release_fence();
         self.system
-            .store64(at + 8, cell(second, lane.seq), Store::Relaxed);
-        // Edge `N2`, completing end: a lane that acquires this cell sees the results in the bounce
-        // extent and in device memory.
-        self.system
-            .store64(at, cell(first, lane.seq), Store::Release);
+            .store_pair(at, [first, second].map(|data| cell(data, lane.seq)));
     }
 
     /// Clears the requests of a slot.

@@ -27,7 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(turns_and_tickets_that_jump),
     test!(completion_words_out_of_reach),
     test!(the_runtimes_own_memory_is_no_target),
-    test!(messages_of_unknown_types).only(Target::prints),
+    test!(messages_of_unknown_types).only(Target::has_text_messages),
     test!(requests_as_gcc_makes_them),
     test!(another_launch_is_named),
 ];

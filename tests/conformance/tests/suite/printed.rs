@@ -1,5 +1,5 @@
-//! The output of kernels, on the wire with messages for it: in order per thread, complete when the
-//! launch has ended, and independent of calls meanwhile.
+//! The output of kernels: in order per thread, complete when the launch has ended, and, on the wire
+//! with messages for it, independent of calls meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
         .only(Target::prints),
     test!(printing_goes_on_while_functions_are_slow)
         .alone()
-        .only(Target::prints),
+        .only(|target| target.prints() && target.is_parallel()),
     test!(calls_are_served_while_others_print)
         .alone()
         .only(Target::prints),
@@ -29,23 +29,22 @@ pub(crate) const TESTS: &[Test] = &[
         .only(Target::prints),
     test!(what_a_late_kernel_has_printed_is_there)
         .alone()
-        .only(Target::prints),
+        .only(Target::has_text_messages),
     test!(an_output_that_takes_no_more_is_named)
         .alone()
-        .only(Target::prints),
+        .only(Target::has_text_messages),
     test!(calls_go_on_while_the_output_is_stuck)
         .alone()
-        .only(Target::prints),
+        .only(Target::has_text_messages),
     test!(a_fault_is_reported_while_the_output_is_stuck)
         .alone()
-        .only(|target| target.prints() && target.survives_faults()),
+        .only(|target| target.has_text_messages() && target.survives_faults()),
     test!(nobody_watches_when_a_kernel_ends)
         .alone()
-        .only(Target::prints),
+        .only(Target::has_text_messages),
     test!(counters_wrap_while_kernels_print)
         .alone()
         .only(Target::prints),
-    test!(without_a_way_nothing_is_printed).only(|target| !target.prints()),
 ];
 
 /// Prints by the kernel `print_and_call`.
@@ -256,9 +255,4 @@ fn counters_wrap_while_kernels_print(target: &Target) {
         drop(captured);
         session.works();
     }
-}
-
-fn without_a_way_nothing_is_printed(target: &Target) {
-    let session = Session::new(target, &acting(|what| what));
-    assert_eq!(print(&session, (2, 2), 3, 1), [0; 4]);
 }

@@ -155,8 +155,8 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
     wrong
 }
 
-/// Each wire publishes with one release, and waits with an acquire. On `native` the release is a fence
-/// before the two rows of the header.
+/// Each wire publishes with one release, and waits with an acquire. On `native` both are fences, the
+/// release before the two rows of the header.
 pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
     let mut wrong = vec![];
     for wire in [
@@ -175,37 +175,29 @@ pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
         let found = shared(Target::Nvptx, function);
         let is = |at: usize, op: &str| found.get(at).is_some_and(|(_, is)| is.starts_with(op));
         let count = |what: &dyn Fn(usize) -> bool| (0..found.len()).filter(|at| what(*at)).count();
-        let is_native = wire == "6native6Native";
-        let (release, acquire) = match number(arch) {
-            70.. => {
-                let row = |at| is(at, "st.relaxed.sys.global.v2.u64");
-                let releases = |at: usize| {
-                    if is_native {
-                        is(at, "fence.acq_rel.sys") && row(at + 1) && row(at + 2)
-                    } else {
-                        is(at, "st.release.sys.global")
-                    }
-                };
-                (
-                    count(&releases),
-                    count(&|at| is(at, "ld.acquire.sys.global")),
-                )
-            }
-            _ => {
-                let store = if is_native {
-                    "st.volatile.global.v2.u64"
-                } else {
-                    "st.volatile.global"
-                };
-                let acquires = |at: usize| is(at, "ld.volatile.global") && is(at + 1, "membar.sys");
-                let releases = |at: usize| {
-                    is(at, "membar.sys")
-                        && is(at + 1, store)
-                        && (!is_native || is(at + 2, store))
-                        && !at.checked_sub(1).is_some_and(acquires)
-                };
-                (count(&releases), count(&acquires))
-            }
+        let is_new = number(arch) >= 70;
+        let (release, acquire) = if wire == "6native6Native" {
+            let (fence, row) = if is_new {
+                ("fence.acq_rel.sys", "st.relaxed.sys.global.v2.u64")
+            } else {
+                ("membar.sys", "st.volatile.global.v2.u64")
+            };
+            let is_release = |at| is(at, fence) && is(at + 1, row) && is(at + 2, row);
+            let release = count(&is_release);
+            (release, count(&|at| is(at, fence)) - release)
+        } else if is_new {
+            (
+                count(&|at| is(at, "st.release.sys.global")),
+                count(&|at| is(at, "ld.acquire.sys.global")),
+            )
+        } else {
+            let acquires = |at: usize| is(at, "ld.volatile.global") && is(at + 1, "membar.sys");
+            let releases = |at: usize| {
+                is(at, "membar.sys")
+                    && is(at + 1, "st.volatile.global")
+                    && !at.checked_sub(1).is_some_and(acquires)
+            };
+            (count(&releases), count(&acquires))
         };
         if release != 1 || acquire == 0 {
             wrong.push(format!(
