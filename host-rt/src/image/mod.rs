@@ -17,6 +17,7 @@ use shared_abi::image::{
     FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, IMAGE_MAGIC, ImageInfo, KERNEL_PREFIX, KernelInfo,
     RUNTIME,
 };
+use shared_abi::print;
 use shared_abi::wire::WireKind;
 use targets::gcc::TARGET_EXT;
 
@@ -246,7 +247,7 @@ impl Image {
         }
     }
 
-    /// The host functions that the image may call.
+    /// The host functions that the image may call, besides those that every host provides.
     ///
     /// # Errors
     /// A declaration is invalid.
@@ -256,6 +257,9 @@ impl Image {
             let Some(name) = symbol.name.strip_prefix(FUNCTION_PREFIX) else {
                 continue;
             };
+            if name == print::FUNCTION {
+                continue;
+            }
             let signature = self
                 .read_declaration::<{ size_of::<FunctionInfo>() }>(&symbol.name)?
                 .map_or(0, |words| u64_at(&words, 0));
