@@ -146,11 +146,13 @@ impl Target {
         self.wire == WireKind::NATIVE
     }
 
-    /// Whether kernels can print text of any length. The stand-in for ROCr does not know the constants
-    /// of an image, which the host would copy.
+    /// Whether kernels can print much text of any length. The stand-in for ROCr does not know the
+    /// constants of an image, which the host would copy, and on `gcc-slot` one thread prints at a
+    /// time.
     #[must_use]
     pub fn prints(&self) -> bool {
-        self.has_text_messages() || !self.device.starts_with("hsa")
+        let can_copy = !self.device.starts_with("hsa") && self.is_parallel();
+        self.has_text_messages() || can_copy
     }
 
     /// Whether the wire has messages for text.

@@ -20,7 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
         .only(Target::prints),
     test!(printing_goes_on_while_functions_are_slow)
         .alone()
-        .only(|target| target.prints() && target.is_parallel()),
+        .only(Target::prints),
     test!(calls_are_served_while_others_print)
         .alone()
         .only(Target::prints),
