@@ -376,21 +376,28 @@ impl<S: SystemWords> Poller<S> {
         // The lanes wait for replies, as many as they say if that is possible. Without a number,
         // there may be one lane or several, which poll different rows.
         let meta = self.words.arrived(lane, 0);
-        let counts = match meta.map(|[meta, _]| RequestMeta(meta).lanes()) {
-            Some(count) if count <= self.words.lanes => [count, count],
-            _ => [1, self.words.lanes],
-        };
-        for count in counts {
-            for rank in 0..count {
-                let lane = LaneSlot {
-                    rank,
-                    count,
-                    ..lane
-                };
-                // Any number of arguments is possible.
-                let (words, status) = (&self.words, Status::REFUSED_MAPPING);
-                end(words, &self.warps, lane, MAX_ARGS, status, 0);
+        match meta.map(|[meta, _]| RequestMeta(meta).lanes()) {
+            Some(count) if count <= self.words.lanes => self.refuse(lane, count),
+            _ => {
+                self.refuse(lane, 1);
+                if self.words.lanes > 1 {
+                    self.refuse(lane, self.words.lanes);
+                }
             }
+        }
+    }
+
+    /// Completes the requests of `count` lanes in a slot as refused.
+    fn refuse(&self, lane: LaneSlot, count: u32) {
+        for rank in 0..count {
+            let lane = LaneSlot {
+                rank,
+                count,
+                ..lane
+            };
+            // Any number of arguments is possible.
+            let (words, status) = (&self.words, Status::REFUSED_MAPPING);
+            end(words, &self.warps, lane, MAX_ARGS, status, 0);
         }
     }
 
