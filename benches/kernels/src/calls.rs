@@ -37,7 +37,8 @@ pub(crate) fn caller(what: u32) -> impl FnMut() -> bool {
 /// Makes the call by RPC.
 fn by_rpc(what: u32, small: &mut [u8; 64], large: &mut [u8; 4096]) -> bool {
     let expected = [small[0].wrapping_add(1), large[0].wrapping_add(1)];
-    // SAFETY: whoever asks for calls by RPC has written the client, and serves it (see `caller`).
+    // SAFETY: launching a kernel is unsafe, and its launcher asks for calls by RPC only if the host
+    // has written the client and serves its memory (see `caller`).
     let done = unsafe { rpc::call(what, small, large) };
     match what {
         TOFROM => arrived(done, small[0], expected[0]),
