@@ -6,7 +6,8 @@
 //! carry the sequence number themselves: no word publishes the others, so they need no order. The
 //! host *consumes* the requests once every cell has arrived, and *completes* them by writing replies,
 //! in cells too. On mapped memory there are only naturally aligned loads and stores of at most 16
-//! bytes, of which each half is atomic; each word is written by one side alone.
+//! bytes, of which each half is atomic; each word is written by one side alone, except that the host
+//! clears slots at the wrap of their sequence numbers.
 //!
 //! # Cells and rows
 //! A [`cell`] is a word of 8 bytes: 4 bytes of data, and the sequence number. A *row* is two cells,
