@@ -252,6 +252,9 @@
  */
 #define REVOFF_STATUS_NOT_OFFLOADED 6u
 
+/** The host has aborted the launch. If the function runs, its results will not be copied back. */
+#define REVOFF_STATUS_ABORTED 7u
+
 /** Size of a block in bytes. */
 #define REVOFF_BOUNCE_BLOCK 16384u
 

@@ -26,6 +26,8 @@ impl Status {
     /// Not a request to the host (another device number, a null function) or no
     /// wire: the early return of `GOMP_target_ext`.
     pub const NOT_OFFLOADED: Status = Status(6);
+    /// The host has aborted the launch. If the function runs, its results will not be copied back.
+    pub const ABORTED: Status = Status(7);
 
     /// Short text for messages; for unknown values too.
     #[must_use]
@@ -38,6 +40,7 @@ impl Status {
             Self::FUNCTION_FAILED => "host function failed",
             Self::SHUTTING_DOWN => "host runtime shutting down",
             Self::NOT_OFFLOADED => "not offloaded",
+            Self::ABORTED => "launch aborted",
             _ => "unknown status",
         }
     }

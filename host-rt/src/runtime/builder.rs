@@ -82,10 +82,11 @@ impl Builder {
     }
 
     /// The time after the kernel's start when [`Launch::wait`](crate::Launch::wait) gives up with
-    /// [`LaunchError::Deadline`]. A second wait lasts as long again. Default: no deadline.
+    /// [`LaunchError::Deadline`], and [aborts](crate::Launch::abort) the launch. A second wait lasts as
+    /// long again. Default: no deadline.
     ///
-    /// No device can end a kernel that does not end by itself. The kernel runs on, and its calls
-    /// are served. Memory that was allocated before the deadline and is dropped while the kernel
+    /// No device can end a kernel that does not end by itself. If it does not end after its calls
+    /// were aborted, it runs on. Memory that was allocated before the deadline and is dropped while the kernel
     /// runs is never freed.
     ///
     /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline

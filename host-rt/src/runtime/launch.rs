@@ -76,14 +76,41 @@ impl Launch {
         self.started = Instant::now();
     }
 
+    /// Aborts the calls of this launch: each ends with the status
+    /// [`ABORTED`](shared_abi::status::Status::ABORTED), also those whose host functions are running.
+    /// The functions run on, and their results are dropped. A kernel that ends after a failed call
+    /// thus ends, whatever the host functions wait for. [`wait`](Self::wait) then reports the aborted
+    /// calls. A kernel that calls nothing runs on.
+    ///
+    /// Returns whether the kernel has ended. Waits for that, at most a second, while it makes calls.
+    ///
+    /// On GPUs, calls do not name their launch. They are aborted once all running launches are
+    /// that can call. GCC's wires have no status: their running calls are not aborted.
+    pub fn abort(&self) -> bool {
+        let is_done = || self.running.is_done();
+        if !self.state.calls_host {
+            return is_done();
+        }
+        self.program.runtime.server.abort(&self.state, is_done)
+    }
+
     /// Waits until the kernel has ended. If a host function calls this, its thread serves calls
-    /// meanwhile.
+    /// meanwhile. At its [deadline](crate::Builder::deadline) the launch is [aborted](Self::abort).
     ///
     /// # Errors
     /// A fault ended the kernel, the kernel has not ended by its
     /// [deadline](crate::Builder::deadline), one of its calls has failed, or its output was not
     /// written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
+        let mut result = self.wait_until_deadline();
+        if let Err(LaunchError::Deadline { has_ended, .. }) = &mut result {
+            *has_ended = self.abort();
+        }
+        result
+    }
+
+    /// [`wait`](Self::wait), but a launch that passes its deadline is not aborted.
+    pub(crate) fn wait_until_deadline(&self) -> Result<Report, LaunchError> {
         // A second wait restarts the deadline. Relaxed: the flag orders no other memory.
         let from = if self.waited.load(Ordering::Relaxed) {
             Instant::now()
@@ -114,6 +141,7 @@ impl Launch {
                 kernel: self.state.kernel.clone(),
                 after: runtime.deadline.unwrap_or_default(),
                 pending: server.pending(),
+                has_ended: false,
             });
         };
         let time = self.started.elapsed();

@@ -109,6 +109,15 @@ pub enum CallError {
         /// The device's error, which the message includes.
         reason: Arc<DeviceError>,
     },
+    /// The launch was aborted before the function returned, or before it was called.
+    #[error(
+        "the call of host function `{function}` was aborted, as its kernel has passed its \
+             deadline or its launch was aborted"
+    )]
+    Aborted {
+        /// The function.
+        function: String,
+    },
     /// The runtime was shut down before the call was served.
     #[error("cannot call host function {word:#x}: the runtime is shutting down")]
     ShuttingDown {
@@ -134,17 +143,18 @@ pub enum LaunchError {
         /// The first failed call of the kernel, which may be the reason why it aborted itself.
         failed_call: Option<CallError>,
     },
-    /// The kernel has not ended in time. It still runs. Memory that was allocated before, and the
-    /// launch and its program, stay allocated for the life of the process if they are dropped while
-    /// it runs.
+    /// The kernel has not ended in time, and its calls were [aborted](crate::Launch::abort). Unless
+    /// it `has_ended` since, it still runs. Then memory that was allocated before, and the launch and
+    /// its program, stay allocated for the life of the process if they are dropped while it runs.
     #[error(
         "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE or \
-         `Builder::deadline`); {}",
+         `Builder::deadline`); {}{}",
         if pending.is_empty() {
             "no host function is running".to_owned()
         } else {
             format!("pending on the host: {}", pending.join(", "))
-        }
+        },
+        if *has_ended { "; its calls were aborted, and it has ended" } else { "" },
     )]
     Deadline {
         /// The kernel.
@@ -154,6 +164,8 @@ pub enum LaunchError {
         /// The host functions of all kernels on the device that have not returned, the standard
         /// output if text is still being written there, and the limits that calls have reached.
         pending: Vec<String>,
+        /// Whether the kernel has ended since, because its calls were aborted.
+        has_ended: bool,
     },
     /// The kernel has ended, but its text could not be written by the deadline.
     #[error(

@@ -1,6 +1,7 @@
 //! The running launches and their failed calls.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::lock;
@@ -16,6 +17,8 @@ pub(crate) struct LaunchState {
     pub(crate) kernel: String,
     /// Whether its image can call the host.
     pub(crate) calls_host: bool,
+    /// Whether its calls are aborted.
+    aborted: AtomicBool,
     /// The first failed call, and the number of failed calls.
     failures: Mutex<Option<(CallError, u64)>>,
 }
@@ -50,7 +53,11 @@ impl LaunchState {
 
 /// The running launches.
 #[derive(Debug, Default)]
-pub(super) struct Launches(Mutex<Running>);
+pub(super) struct Launches {
+    running: Mutex<Running>,
+    /// Whether calls of a launch were ever aborted. Most programs never look further.
+    any_aborted: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Running {
@@ -60,7 +67,7 @@ struct Running {
 
 impl Launches {
     pub(super) fn begin(&self, kernel: &str, calls_host: bool) -> Arc<LaunchState> {
-        let mut running = lock(&self.0);
+        let mut running = lock(&self.running);
         loop {
             running.last_key = running.last_key.wrapping_add(1);
             let key = running.last_key;
@@ -69,6 +76,7 @@ impl Launches {
                     key,
                     kernel: kernel.to_owned(),
                     calls_host,
+                    aborted: AtomicBool::new(false),
                     failures: Mutex::default(),
                 });
                 running.by_key.insert(key, Arc::clone(&launch));
@@ -79,14 +87,38 @@ impl Launches {
 
     /// Ends a launch; `false` if it had ended before.
     pub(super) fn end(&self, launch: &LaunchState) -> bool {
-        lock(&self.0).by_key.remove(&launch.key).is_some()
+        lock(&self.running).by_key.remove(&launch.key).is_some()
+    }
+
+    /// Aborts the calls of a launch from now on.
+    pub(super) fn abort(&self, launch: &LaunchState) {
+        // Relaxed: a call that is taken meanwhile may still begin; the caller looks again for calls
+        // that are running.
+        launch.aborted.store(true, Ordering::Relaxed);
+        self.any_aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the calls of the launch `key` are aborted. If no running launch has this key, they
+    /// are only if those of all running launches are: the call may belong to any of them.
+    pub(super) fn is_aborted(&self, key: u32) -> bool {
+        // Relaxed: see `abort`.
+        if !self.any_aborted.load(Ordering::Relaxed) {
+            return false;
+        }
+        let running = lock(&self.running);
+        let mut callers = running.by_key.values().filter(|launch| launch.calls_host);
+        let is_aborted = |launch: &Arc<LaunchState>| launch.aborted.load(Ordering::Relaxed);
+        match running.by_key.get(&key) {
+            Some(launch) => is_aborted(launch),
+            None => callers.all(is_aborted),
+        }
     }
 
     /// Adds a failed call to the launch `key`, or to all launches that can call if none has this
     /// key. The device supplies the key, so its kernels can blame each other, but no other
     /// device's. The caller then logs it.
     pub(super) fn record(&self, key: u32, error: &CallError) {
-        let running = lock(&self.0);
+        let running = lock(&self.running);
         let callers = || running.by_key.values().filter(|launch| launch.calls_host);
         match callers().find(|launch| launch.key == key) {
             Some(launch) => launch.fail(error.clone()),

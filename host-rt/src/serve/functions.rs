@@ -116,6 +116,8 @@ pub(crate) enum FunctionError {
     Foreign(ForeignError),
     /// It ran and failed.
     Failed(String),
+    /// Its launch was aborted while it ran, and the call is completed.
+    Aborted,
 }
 
 impl FunctionError {
@@ -141,6 +143,7 @@ impl FunctionError {
                 Status::FUNCTION_FAILED,
                 CallError::Failed { function, message },
             ),
+            Self::Aborted => (Status::ABORTED, CallError::Aborted { function }),
         }
     }
 }
@@ -302,6 +305,14 @@ impl FunctionTable {
                 Registration::Unregistered(name) => Err(Some(name)),
             },
             Err(_) => Err(None),
+        }
+    }
+
+    /// The name of the function of that word for messages; the word if it is unknown.
+    pub(super) fn name_of(&self, word: u64) -> String {
+        match self.find(word) {
+            Ok(function) => function.name().to_owned(),
+            Err(name) => name.map_or_else(|| format!("{word:#x}"), str::to_owned),
         }
     }
 

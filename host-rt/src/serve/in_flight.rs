@@ -1,6 +1,7 @@
 //! The calls in flight: their functions, and the limited resources (slots, bounce blocks) that they
 //! keep until they return.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,20 +11,23 @@ use std::time::{Duration, Instant};
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::GROUP;
+use shared_abi::wire::native::RequestMeta;
 
 use crate::base::catch_panic::catch_panic;
 use crate::base::output;
 
 use super::call_context::current_call;
+use super::call_state::CallState;
 use super::{Server, lock};
 use crate::wire::Request;
+use crate::wire::native::{self, LaneSlot, NativeRequest};
 
 /// Time that a host function waits for a kernel before it checks for exhausted resources.
 const WARN_AFTER: Duration = Duration::from_secs(1);
 
-/// The call that a worker serves. All accesses are relaxed: the values are only for messages about
-/// kernels that make no progress.
-#[derive(Debug, Default)]
+/// The call that a worker serves. All accesses to the record are relaxed: messages about kernels that
+/// make no progress may mix two calls, and `state` orders it for a thread that aborts the call.
+#[derive(Debug)]
 pub(super) struct InFlight {
     /// The function word; 0 without a call.
     function: AtomicU64,
@@ -33,9 +37,28 @@ pub(super) struct InFlight {
     slot: AtomicU32,
     /// The first block of the bounce extent, and the end.
     bounce: [AtomicU32; 2],
+    /// Key of the launch; 0 if unknown.
+    launch: AtomicU32,
+    /// Sequence number, rank, number of lanes and shape of a request on `native`.
+    native: [AtomicU32; 4],
+    /// The state of its function, if the call can be aborted: if it is on `native`.
+    state: CallState,
 }
 
 impl InFlight {
+    /// No call.
+    fn new() -> Self {
+        Self {
+            function: AtomicU64::new(0),
+            wire: AtomicU32::new(0),
+            slot: AtomicU32::new(0),
+            bounce: Default::default(),
+            launch: AtomicU32::new(0),
+            native: Default::default(),
+            state: CallState::new(),
+        }
+    }
+
     /// Records a call of the function with this word. Dropping the result records its end.
     pub(super) fn begin(&self, request: &Request, bounce: &Range<u32>) -> InFlightGuard<'_> {
         let (word, slot) = (request.func(), request.slot());
@@ -44,23 +67,104 @@ impl InFlight {
         self.slot.store(slot.unwrap_or(0), Ordering::Relaxed);
         self.bounce[0].store(bounce.start, Ordering::Relaxed);
         self.bounce[1].store(bounce.end, Ordering::Relaxed);
+        self.launch.store(request.launch(), Ordering::Relaxed);
+        let native = request.native();
+        if let Some(NativeRequest { lane, meta, .. }) = native {
+            let words = [lane.seq, lane.rank, lane.count, meta.0];
+            for (to, word) in self.native.iter().zip(words) {
+                to.store(word, Ordering::Relaxed);
+            }
+        }
         self.function.store(word, Ordering::Relaxed);
-        InFlightGuard(self)
+        InFlightGuard {
+            record: self,
+            can_abort: native.is_some(),
+            was_aborted: Cell::new(false),
+        }
     }
 
     /// The function word; `None` without a call.
     fn function(&self) -> Option<u64> {
         Some(self.function.load(Ordering::Relaxed)).filter(|&word| word != 0)
     }
+
+    /// The request of the call on `native` that is in flight.
+    fn native_request(&self) -> NativeRequest {
+        let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        let [seq, rank, count, meta] = self.native.each_ref().map(load);
+        let [bounce_first, bounce_end] = self.bounce.each_ref().map(load);
+        NativeRequest {
+            lane: LaneSlot {
+                slot: load(&self.slot),
+                seq,
+                rank,
+                count,
+            },
+            func: self.function.load(Ordering::Relaxed),
+            meta: RequestMeta(meta),
+            launch: load(&self.launch),
+            bounce_first,
+            bounce_blocks: bounce_end.saturating_sub(bounce_first),
+        }
+    }
+
+    /// Takes the call from its worker if it is on `native`, its function is running, and `is_chosen`
+    /// for the key of its launch. The caller completes it.
+    fn abort(&self, is_chosen: impl Fn(u32) -> bool) -> Option<NativeRequest> {
+        let running = self.state.running()?;
+        let request = self.native_request();
+        (is_chosen(request.launch) && self.state.abort(running)).then_some(request)
+    }
 }
 
 /// A call in flight.
-pub(super) struct InFlightGuard<'a>(&'a InFlight);
+pub(super) struct InFlightGuard<'a> {
+    record: &'a InFlight,
+    can_abort: bool,
+    was_aborted: Cell<bool>,
+}
+
+impl InFlightGuard<'_> {
+    /// Runs the function of the call, which does not access the request.
+    pub(super) fn run<R>(&self, function: impl FnOnce() -> R) -> R {
+        let _running = self.can_abort.then(|| Running::begin(self));
+        function()
+    }
+
+    /// Whether the call was aborted while its function ran: another thread has completed it.
+    pub(super) fn was_aborted(&self) -> bool {
+        self.was_aborted.get()
+    }
+}
+
+/// A function that runs, until this is dropped, even by a panic.
+struct Running<'a>(&'a InFlightGuard<'a>);
+
+impl<'a> Running<'a> {
+    fn begin(call: &'a InFlightGuard<'a>) -> Self {
+        call.record.state.begin();
+        Self(call)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.was_aborted.set(!self.0.record.state.end());
+    }
+}
 
 impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
-        self.0.function.store(0, Ordering::Relaxed);
+        self.record.function.store(0, Ordering::Relaxed);
     }
+}
+
+/// A call that was completed while its function runs.
+pub(super) struct AbortedCall {
+    /// Key of its launch; 0 if unknown.
+    pub(super) launch: u32,
+    /// The function word.
+    pub(super) word: u64,
 }
 
 /// A host function's wait for a kernel. It may never end if the kernel's calls lack resources.
@@ -112,11 +216,34 @@ impl Drop for NestedWait<'_> {
 impl Server {
     /// Adds a record for the calls of a new worker.
     pub(super) fn new_in_flight(&self) -> Arc<InFlight> {
-        let new = Arc::new(InFlight::default());
+        let new = Arc::new(InFlight::new());
         let mut in_flight = lock(&self.requests.in_flight);
         in_flight.retain(|call| call.strong_count() > 0);
         in_flight.push(Arc::downgrade(&new));
         new
+    }
+
+    /// Completes the running calls on `native` of the launches that `is_chosen` chooses by their keys,
+    /// with the status of an aborted one. Returns their functions.
+    pub(super) fn abort_calls(&self, is_chosen: impl Fn(u32) -> bool) -> Vec<AbortedCall> {
+        let native = self.wires.served();
+        let Some(native) = native
+            .map(|served| &served.wire)
+            .find(|wire| wire.kind == WireKind::NATIVE)
+        else {
+            return Vec::new();
+        };
+        let calls = self.calls();
+        let aborted = calls.iter().filter_map(|call| call.abort(&is_chosen));
+        aborted
+            .map(|request| {
+                native::complete_aborted(native, &request);
+                AbortedCall {
+                    launch: request.launch,
+                    word: request.func,
+                }
+            })
+            .collect()
     }
 
     /// The calls in flight.
@@ -135,10 +262,7 @@ impl Server {
         let calls = self.calls();
         let words = calls.iter().filter_map(|call| call.function());
         let mut pending: Vec<String> = words
-            .map(|word| match functions.find(word) {
-                Ok(function) => format!("`{}`", function.name()),
-                Err(_) => format!("{word:#x}"),
-            })
+            .map(|word| format!("`{}`", functions.name_of(word)))
             .collect();
         pending.extend(is_printing.then(|| "the standard output".to_owned()));
         // Relaxed: a count for messages. It no longer includes a function on this thread, whose
@@ -161,8 +285,9 @@ impl Server {
             let Some(slots) = wire.shared_slots() else {
                 continue;
             };
-            let is_of_wire =
-                |call: &&Arc<InFlight>| call.wire.load(Ordering::Relaxed) == wire.kind.0;
+            let is_of_wire = |call: &&Arc<InFlight>| {
+                call.wire.load(Ordering::Relaxed) == wire.kind.0 && !call.state.is_aborted()
+            };
             let used: BTreeSet<_> = calls
                 .iter()
                 .filter(is_of_wire)

@@ -8,6 +8,7 @@
 //! | `worker`, `call_context` | serving one request |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
+//! | `abort`, `call_state` | aborting the calls of a launch |
 //! | `output_flush`, `print`, `text` | the text that kernels print |
 //!
 //! While no kernel runs, all threads sleep.
@@ -18,7 +19,9 @@
 //! `Threads` while it *tries* to get the token. No lock is held while a host function, a driver or
 //! a log subscriber runs, except `attaching`, with which mapped memory is allocated.
 
+mod abort;
 mod call_context;
+mod call_state;
 mod change_flag;
 mod deferred;
 mod error;

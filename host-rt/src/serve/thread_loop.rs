@@ -110,31 +110,37 @@ impl Server {
         let mut idle = Idle::new(Waiting::Adaptive);
         let mut nested = NestedWait::new(self);
         while !done() {
-            let (mut found, mut deferred) = (None, None);
-            if DEPTH.get() < MAX_DEPTH {
-                self.threads.with_token_if_all_are_busy(|token| {
-                    found = self.poll(token, PollWire::poll);
-                    deferred = token.deferred.take();
-                });
-            }
-            match found {
-                Some(found) => {
-                    let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
-                    let _nested = Nested::begin();
-                    with_server(self, || worker.serve(self, found));
-                    idle = Idle::new(Waiting::Adaptive);
-                }
-                None => {
-                    nested.check();
-                    idle.wait();
-                }
-            }
-            // Last: it may block, and the request waits for no other thread.
-            if let Some(deferred) = deferred {
-                self.run_foreign(|| deferred.finish());
+            if self.serve_if_all_are_busy(&mut worker) {
+                idle = Idle::new(Waiting::Adaptive);
+            } else {
+                nested.check();
+                idle.wait();
             }
         }
         nested.check();
+    }
+
+    /// Polls once if the maximum number of threads are all in host functions, and serves the request
+    /// that it finds. Returns whether there was one. `worker` is created for the first request.
+    pub(super) fn serve_if_all_are_busy(self: &Arc<Self>, worker: &mut Option<Worker>) -> bool {
+        let (mut found, mut deferred) = (None, None);
+        if DEPTH.get() < MAX_DEPTH {
+            self.threads.with_token_if_all_are_busy(|token| {
+                found = self.poll(token, PollWire::poll);
+                deferred = token.deferred.take();
+            });
+        }
+        let has_found = found.is_some();
+        if let Some(found) = found {
+            let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
+            let _nested = Nested::begin();
+            with_server(self, || worker.serve(self, found));
+        }
+        // Last: it may block, and the request waits for no other thread.
+        if let Some(deferred) = deferred {
+            self.run_foreign(|| deferred.finish());
+        }
+        has_found
     }
 }
 

@@ -115,6 +115,10 @@ impl Worker {
                 ));
             }
         };
+        if server.requests.launches.is_aborted(request.launch()) {
+            let function = function.name().to_owned();
+            return Err((Status::ABORTED, CallError::Aborted { function }));
+        }
         let _in_function = server.enter_function(function.is_slow());
 
         let Buffers {
@@ -135,7 +139,7 @@ impl Worker {
         let launch = request.launch();
 
         let _call = CallGuard::enter(CallContext { launch });
-        let _in_flight = self.in_flight.begin(request, &bounce);
+        let in_flight = self.in_flight.begin(request, &bounce);
         let must_map = catch_unwind(AssertUnwindSafe(|| {
             function.normalize_kinds(args);
             function.must_map(args)
@@ -151,11 +155,23 @@ impl Worker {
                 };
                 catch_unwind(AssertUnwindSafe(|| {
                     mapper.run(args, &server.present, &mut transfer, |pointers, args| {
-                        call_mapped(function, raw_args, pointers, args)
+                        let result =
+                            in_flight.run(|| call_mapped(function, raw_args, pointers, args));
+                        // The caller may be gone, and what it points to.
+                        match in_flight.was_aborted() {
+                            true => Err(FunctionError::Aborted),
+                            false => result,
+                        }
                     })
                 }))
             }
         };
+        if in_flight.was_aborted() {
+            if let Some(request) = owned.take() {
+                request.completed_elsewhere();
+            }
+            return Ok(());
+        }
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),

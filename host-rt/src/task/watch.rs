@@ -64,7 +64,8 @@ impl TaskQueue {
                     // Until then the task waits for kernels that have their own deadlines.
                     item.at.wait_until_first();
                     launch.restart_time();
-                    error = launch.wait().err();
+                    // Not aborted: the tasks after it are cancelled while it runs.
+                    error = launch.wait_until_deadline().err();
                 }
                 Some(launch) => {
                     item.wait();

@@ -78,6 +78,14 @@ impl Request {
         }
     }
 
+    /// Its words, if it is on `native`.
+    pub(crate) fn native(&self) -> Option<&native::NativeRequest> {
+        match &self.words {
+            RequestWords::Native(words) => Some(words),
+            RequestWords::Gcc(_) => None,
+        }
+    }
+
     /// The slot that the request keeps until it completes, if there is a fixed number of them.
     pub(crate) fn slot(&self) -> Option<u32> {
         self.wire.keeps_slots.then_some(match &self.words {
@@ -227,6 +235,11 @@ impl Request {
         status: Status,
     ) -> Result<(), DeviceError> {
         self.write_completion(copier, status)
+    }
+
+    /// Drops the request, which another thread has completed.
+    pub(crate) fn completed_elsewhere(mut self) {
+        self.is_completed = true;
     }
 
     #[inline]

@@ -70,6 +70,11 @@ pub fn complete(
     );
 }
 
+/// Completes a request whose launch is aborted, instead of the thread that runs its function.
+pub(crate) fn complete_aborted(wire: &Wire, request: &NativeRequest) {
+    complete(wire.words(), &wire.warps, request, Status::ABORTED, 0);
+}
+
 /// [`complete`] for a lane with `mapnum` arguments.
 fn end(
     words: &Words<impl SystemWords>,

@@ -6,6 +6,7 @@
 //! `hsa_stand_in`. On hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images
 //! --kernel-crate tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
+mod abort;
 mod c_image;
 mod context;
 mod costs;
@@ -120,6 +121,7 @@ fn per_wire() -> Vec<Test> {
         shutdown::TESTS,
         traps::TESTS,
         deadline::TESTS,
+        abort::TESTS,
         pool::TESTS,
         nested::TESTS,
         foreign::TESTS,

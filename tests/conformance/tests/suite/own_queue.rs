@@ -12,11 +12,10 @@ use conformance::captured::Captured;
 use conformance_calls::Spoken;
 use host_rt::map::Arg;
 use host_rt::{
-    DeviceBuffer, ForeignError, ForeignFunction, Grid, KernelArg, Launch, LaunchError,
+    DeviceBuffer, ForeignError, ForeignFunction, Functions, Grid, KernelArg, Launch, LaunchError,
     RequestMemory, RuntimeError, current_call,
 };
 
-use crate::gate::acting_behind;
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -210,28 +209,23 @@ fn another_runtimes_queue_is_refused(target: &Target) {
 /// Even while the kernel runs on after its deadline.
 fn what_a_kernel_uses_is_kept(target: &Target) {
     let held = Arc::new(());
-    let gate = Arc::default();
-    let functions = acting_behind(&gate);
     for deadline in [None, Some(Duration::from_millis(100))] {
-        if deadline.is_none() {
-            gate.open();
-        } else {
-            gate.close();
-        }
         let builder = target.builder();
         let builder = match deadline {
             Some(deadline) => builder.deadline(deadline),
             None => builder,
         };
-        let session = Session::build(target, builder, &functions);
-        let mut acting = session.start_act((1, 1), 1, 0, 1);
-        acting.launch.keep(Arc::clone(&held));
-        acting.launch.keep(Arc::clone(&held));
-        assert_eq!(acting.launch.wait().is_err(), deadline.is_some());
+        let session = Session::build(target, builder, &Functions::new());
+        let flag = session.filled(&[u32::from(deadline.is_none())]);
+        let mut launch = session.start("wait_for", (1, 1), &[&flag]);
+        launch.keep(Arc::clone(&held));
+        launch.keep(Arc::clone(&held));
+        assert_eq!(launch.wait().is_err(), deadline.is_some());
         assert_eq!(Arc::strong_count(&held), 3);
-        drop(acting);
+        drop(launch);
         let left = if deadline.is_some() { 3 } else { 1 };
         assert_eq!(Arc::strong_count(&held), left);
-        gate.open();
+        // Lets the kernel end.
+        flag.write(0, &[1u32]).expect("a word");
     }
 }

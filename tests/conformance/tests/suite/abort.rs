@@ -1,0 +1,171 @@
+//! Aborted launches: calls whose functions do not return let go of their kernel.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use conformance::Target;
+use conformance_calls::Outcome;
+use host_rt::shared_abi::status::Status;
+use host_rt::shared_abi::wire::WireKind;
+use host_rt::{CallError, Functions, LaunchError};
+
+use crate::gate::Gate;
+use crate::session::{Acting, Session, acting, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(a_late_kernel_ends_without_its_functions).only(is_native),
+    test!(calls_that_no_thread_can_take_are_aborted).only(is_native),
+    test!(a_function_that_returns_late_changes_nothing).only(is_native),
+    test!(other_launches_are_served).only(is_native),
+    test!(calls_of_other_wires_wait).only(|target| !is_native(target)),
+];
+
+fn is_native(target: &Target) -> bool {
+    target.wire == WireKind::NATIVE
+}
+
+/// `act(0)` waits for the gate, and reports when it has entered and when it returns.
+struct Blocking {
+    gate: Arc<Gate>,
+    entered: Receiver<()>,
+    returned: Receiver<()>,
+}
+
+fn blocking() -> (Functions, Blocking) {
+    let gate = Arc::new(Gate::default());
+    let (entering, entered) = channel();
+    let (returning, returned) = channel();
+    let passed = Arc::clone(&gate);
+    let functions = acting(move |what| {
+        if what == 0 {
+            entering.send(()).expect("the test waits");
+            passed.pass();
+            // The test may be over.
+            let _ = returning.send(());
+        }
+        what
+    });
+    let blocking = Blocking {
+        gate,
+        entered,
+        returned,
+    };
+    (functions, blocking)
+}
+
+/// Checks that each of `calls` threads made one call, which was aborted.
+fn assert_aborted(acting: &Acting, calls: u64) {
+    let outcomes: Vec<Outcome> = read(&acting.outcomes);
+    for outcome in outcomes {
+        assert_eq!((outcome.sum, outcome.ok, outcome.failed), (0, 0, 1));
+        assert_eq!(Status(outcome.status), Status::ABORTED);
+    }
+    let error = acting.launch.wait().expect_err("its calls were aborted");
+    let LaunchError::Call { first, failed, .. } = error else {
+        panic!("{error}");
+    };
+    assert!(
+        matches!(&first, CallError::Aborted { function } if function == "act"),
+        "{first}"
+    );
+    assert_eq!(failed, calls);
+}
+
+fn a_late_kernel_ends_without_its_functions(target: &Target) {
+    let (functions, blocking) = blocking();
+    let builder = target.builder().slots(1);
+    let builder = builder.deadline(Duration::from_millis(500));
+    let session = Session::build(target, builder, &functions);
+    let acting = session.start_act((1, 1), 0, 0, 1);
+    blocking.entered.recv().expect("the kernel calls");
+    let error = acting.launch.wait().expect_err("the function waits");
+    let text = error.to_string();
+    let LaunchError::Deadline {
+        pending, has_ended, ..
+    } = error
+    else {
+        panic!("{text}");
+    };
+    assert_eq!(pending, ["`act`"]);
+    assert!(has_ended && text.contains("aborted"), "{text}");
+    assert_aborted(&acting, 1);
+    // The only slot is free, though the function still runs.
+    session.works();
+    blocking.gate.open();
+}
+
+fn calls_that_no_thread_can_take_are_aborted(target: &Target) {
+    let (functions, blocking) = blocking();
+    let builder = target.builder().slots(2).threads(1);
+    let session = Session::build(target, builder, &functions);
+    // More warps than slots, more lanes than host threads.
+    let acting = session.start_act((4, 40), 0, 0, 1);
+    blocking.entered.recv().expect("the kernel calls");
+    assert!(acting.launch.abort());
+    assert_aborted(&acting, 160);
+    blocking.gate.open();
+    session.works();
+}
+
+fn a_function_that_returns_late_changes_nothing(target: &Target) {
+    let (functions, blocking) = blocking();
+    let session = Session::build(target, target.builder().slots(1), &functions);
+    for _ in 0..20 {
+        let late = session.start_act((1, 1), 0, 0, 1);
+        blocking.entered.recv().expect("the kernel calls");
+        assert!(late.launch.abort());
+        // The function returns while others use its slot.
+        let busy = session.start_act((1, 2), 1, 0, 200);
+        blocking.gate.open();
+        blocking.returned.recv().expect("the function returns");
+        busy.launch.wait().expect("it has nothing to do with it");
+        for outcome in read::<Outcome>(&busy.outcomes) {
+            assert_eq!((outcome.sum, outcome.ok, outcome.failed), (200, 200, 0));
+        }
+        assert_aborted(&late, 1);
+        blocking.gate.close();
+    }
+}
+
+fn other_launches_are_served(target: &Target) {
+    let (functions, blocking) = blocking();
+    let (other_functions, other_blocking) = self::blocking();
+    let session = Session::new(target, &functions);
+    let elsewhere = Session::new(target, &other_functions);
+    let [other, aborted] = [(); 2].map(|()| {
+        let acting = session.start_act((1, 1), 0, 0, 1);
+        blocking.entered.recv().expect("the kernel calls");
+        acting
+    });
+    let on_other_runtime = elsewhere.start_act((1, 1), 0, 0, 1);
+    other_blocking.entered.recv().expect("the kernel calls");
+    // On a GPU a call may be any launch's.
+    assert_eq!(aborted.launch.abort(), target.is_host());
+    assert!(!other.launch.is_done());
+    blocking.gate.open();
+    other.launch.wait().expect("only the other was aborted");
+    let outcome = read::<Outcome>(&other.outcomes)[0];
+    assert_eq!((outcome.ok, outcome.failed), (1, 0));
+    if target.is_host() {
+        assert_aborted(&aborted, 1);
+    } else {
+        aborted.launch.wait().expect("its function has returned");
+    }
+    other_blocking.gate.open();
+    let result = on_other_runtime.launch.wait();
+    result.expect("another runtime has nothing to do with it");
+}
+
+/// GCC's wires have no status by which a caller could learn that its call was aborted.
+fn calls_of_other_wires_wait(target: &Target) {
+    let (functions, blocking) = blocking();
+    let session = Session::new(target, &functions);
+    let acting = session.start_act((1, 1), 0, 0, 1);
+    blocking.entered.recv().expect("the kernel calls");
+    assert!(!acting.launch.abort());
+    blocking.gate.open();
+    acting.launch.wait().expect("the call has returned");
+    session.works();
+}
