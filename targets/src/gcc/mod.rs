@@ -6,6 +6,8 @@
 //! removed from it.
 
 mod alone;
+#[cfg(feature = "libgomp-archive")]
+pub mod archive;
 mod cut;
 mod swap;
 mod wire;

@@ -1,7 +1,6 @@
 //! `cargo xtask images`: images of kernel crates for GPUs.
 
 mod crates;
-mod libgomp;
 mod openmp;
 mod pieces;
 mod reserves;
@@ -19,6 +18,8 @@ use clap::Args;
 use image_build::device::{self, Assemblers, DeviceImage, Toolchain};
 use image_build::{host_image, write_file};
 use targets::arch::{self, Arch};
+use targets::gcc::archive::{Member, member};
+use targets::gcc::without_target_ext;
 
 use crates::{Family, KernelCrate};
 use table::Row;
@@ -55,13 +56,22 @@ pub(crate) struct Options {
     out: PathBuf,
 }
 
+/// The member of libgomp.a for NVIDIA that defines `GOMP_target_ext`, without that function.
+///
+/// GCC's linker takes whole members of archives, and programs need other functions of that member.
+/// So the archive with device-rt also has the rest of the member: the linker then never takes the
+/// original.
+fn rest_of_libgomp(path: &Path) -> Result<Member<String>> {
+    member(path, without_target_ext).with_context(|| format!("{} (--gcc-libgomp)", path.display()))
+}
+
 pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     let started = Instant::now();
     let arches = arches(options)?;
     if options.which {
         return Ok(Toolchain::find(&arches)?.to_string());
     }
-    let libgomp = options.gcc_libgomp.as_deref().map(libgomp::rest);
+    let libgomp = options.gcc_libgomp.as_deref().map(rest_of_libgomp);
     let libgomp = libgomp.transpose()?;
     options.openmp.check(&arches)?;
     let crates = crates::chosen(root, &options.kernel_crate, options.pieces);

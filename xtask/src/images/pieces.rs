@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use ar::{GnuBuilder, Header};
 use image_build::device::DeviceImage;
-
-use super::libgomp::Member;
+use targets::gcc::archive::Member;
 
 /// How a crate without kernels is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl Piece {
         self,
         image: &DeviceImage,
         pieces: &Path,
-        libgomp: Option<&Member>,
+        libgomp: Option<&Member<String>>,
     ) -> Result<()> {
         let folder = pieces.join(image.arch.name);
         make(&folder)?;
@@ -83,19 +82,19 @@ impl Piece {
 
 /// Writes the archive `to` with the file `ptx` and `libgomp` in it. It has no table of
 /// symbols: nvptx-tools look into the members.
-fn archive(ptx: &Path, libgomp: Option<&Member>, to: &Path) -> Result<()> {
+fn archive(ptx: &Path, libgomp: Option<&Member<String>>, to: &Path) -> Result<()> {
     let write = || {
         let name = ptx.file_name().unwrap_or_default();
         let name = name.as_encoded_bytes().to_vec();
-        let text = fs::read(ptx)?;
-        let ours = Member { name, text };
+        let part = fs::read_to_string(ptx)?;
+        let ours = Member { name, part };
         let members = || iter::once(&ours).chain(libgomp);
         let names = members().map(|member| member.name.clone()).collect();
         let mut builder = GnuBuilder::new(File::create(to)?, names);
         members().try_for_each(|member| {
-            let mut header = Header::new(member.name.clone(), member.text.len() as u64);
+            let mut header = Header::new(member.name.clone(), member.part.len() as u64);
             header.set_mode(0o644);
-            builder.append(&header, &*member.text)
+            builder.append(&header, member.part.as_bytes())
         })
     };
     write().with_context(|| format!("cannot put {} into {}", ptx.display(), to.display()))
