@@ -11,6 +11,7 @@ pub mod forms;
 pub mod launch;
 pub mod own_queue;
 pub mod print;
+pub mod random_writes;
 pub mod raw;
 pub mod tasks;
 

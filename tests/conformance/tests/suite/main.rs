@@ -32,6 +32,7 @@ mod pool;
 mod present;
 mod printed;
 mod probe;
+mod random_writes;
 mod raw;
 mod refusal;
 mod resources;
@@ -126,6 +127,7 @@ fn per_wire() -> Vec<Test> {
         nested::TESTS,
         foreign::TESTS,
         forged::TESTS,
+        random_writes::TESTS,
         resources::TESTS,
         c_image::TESTS,
         words::TESTS,

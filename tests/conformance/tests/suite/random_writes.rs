@@ -1,0 +1,62 @@
+//! A device that writes anything anywhere in the memory of `native`: its launch fails, the process and
+//! other runtimes work on. `ci/asan` runs this for ten million rounds under the address sanitizer.
+
+use std::env;
+
+use conformance::Target;
+use host_rt::LaunchError;
+use host_rt::shared_abi::wire::WireKind;
+
+use crate::probe::Probe;
+use crate::raw::words;
+use crate::session::{Session, acting};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] =
+    &[test!(random_writes_fail_only_their_launch).only(|target| target.wire == WireKind::NATIVE)];
+
+/// The number of rounds, instead of the default one.
+const ROUNDS: &str = "REVOFF_TEST_ROUNDS";
+
+/// Rounds of one launch.
+const ROUNDS_OF_LAUNCH: u64 = 100_000;
+
+fn random_writes_fail_only_their_launch(target: &Target) {
+    let rounds = match env::var(ROUNDS) {
+        Ok(rounds) => rounds.parse().expect("a number of rounds"),
+        Err(_) if !target.is_emu() => 20_000,
+        Err(_) => 200,
+    };
+    let mut functions = acting(|what| what);
+    let probe = Probe::new("probe", |args| {
+        for arg in args.iter_mut().filter(|arg| arg.kind.writes_device()) {
+            arg.bytes.fill(0x77);
+        }
+        Ok(())
+    });
+    functions.add(probe).expect("the first of its name");
+    let other = Session::new(target, &functions);
+    let (mut done, mut failed_calls) = (0, 0);
+    while done < rounds {
+        let now = ROUNDS_OF_LAUNCH.min(rounds - done);
+        done += now;
+        let session = Session::build(
+            target,
+            target.builder().slots(4).bounce_bytes(1),
+            &functions,
+        );
+        let data = session.zeroed::<u64>(1000);
+        let (start, bytes) = (data.address().0, data.bytes());
+        let func = words(&session).probe;
+        let hints = session.filled(&[func, start, start + 8, start + bytes, bytes, bytes - 8, 0]);
+        let (seed, count) = (done << 20 | 0x2545, hints.bytes() / 8);
+        let result = session.run("write_randomly", (1, 1), &[&seed, &now, &hints, &count]);
+        match result {
+            Err(LaunchError::Call { failed, .. }) => failed_calls += failed,
+            Err(other) => panic!("round {done}: {other}"),
+            Ok(_) => {}
+        }
+    }
+    assert!(failed_calls > rounds / 100, "{failed_calls} failed calls");
+    other.works();
+}
