@@ -20,12 +20,12 @@ use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(entries_that_make_no_sense),
-    test!(requests_of_wrong_shapes).only(|target| target.wire == WireKind::NATIVE),
-    test!(bounce_runs_that_are_none),
+    test!(invalid_entries),
+    test!(invalid_shapes).only(|target| target.wire == WireKind::NATIVE),
+    test!(invalid_bounce_extents),
     test!(too_many_arguments),
-    test!(turns_and_tickets_that_jump),
-    test!(completion_words_out_of_reach),
+    test!(sequence_numbers_and_tickets_that_jump),
+    test!(unreachable_completion_words),
     test!(the_runtimes_own_memory_is_no_target),
     test!(messages_of_unknown_types).only(Target::has_text_messages),
     test!(requests_as_gcc_makes_them),
@@ -164,7 +164,7 @@ fn absurd(memory: u64) -> Vec<(u64, u64, MapKind, &'static str)> {
     ]
 }
 
-fn entries_that_make_no_sense(target: &Target) {
+fn invalid_entries(target: &Target) {
     let session = open(target);
     let memory = session.zeroed::<u64>(8);
     for (addr, size, kind, words) in absurd(memory.address().0) {
@@ -234,7 +234,7 @@ fn marshalled_badly(session: &Session, memory: u64) {
 }
 
 /// Numbers of lanes and rows that no slot has, and requests of which a part never arrives.
-fn requests_of_wrong_shapes(target: &Target) {
+fn invalid_shapes(target: &Target) {
     let session = open(target);
     let max_lanes = words(&session).lanes;
     let expect_error = |request: &Native, expected: &str| {
@@ -289,7 +289,7 @@ fn requests_of_wrong_shapes(target: &Target) {
 }
 
 /// An extent outside of the area, or longer than allowed.
-fn bounce_runs_that_are_none(target: &Target) {
+fn invalid_bounce_extents(target: &Target) {
     let session = open(target);
     let memory = session.zeroed::<u64>(8);
     if target.wire == WireKind::NATIVE {
@@ -419,7 +419,7 @@ fn too_many_arguments(target: &Target) {
 
 /// `native`: the slot's sequence number is not the next one. `gcc-ring`, `gcn-queue`: the ticket
 /// counter has gone backwards. The wire must work on as far as it can.
-fn turns_and_tickets_that_jump(target: &Target) {
+fn sequence_numbers_and_tickets_that_jump(target: &Target) {
     let session = open(target);
     match target.wire {
         WireKind::NATIVE => {
@@ -466,7 +466,7 @@ fn send_jump(session: &Session, request: Gcc) -> Result {
 }
 
 /// `gcc-ring`, `gcn-queue`: the device chooses where the completion is written.
-fn completion_words_out_of_reach(target: &Target) {
+fn unreachable_completion_words(target: &Target) {
     let session = open(target);
     if [WireKind::GCC_RING, WireKind::GCN_QUEUE].contains(&target.wire) {
         let signal = session.zeroed::<u32>(1);
