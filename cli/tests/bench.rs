@@ -73,7 +73,7 @@ fn json_is_as_documented() {
         .retain(|path| !path.starts_with("failed[]") && !path.starts_with("native_to_peers[]"));
     assert_eq!(found, documented);
 
-    assert_eq!(answer["schema"], 2);
+    assert_eq!(answer["schema"], 3);
     assert_eq!(answer["environment"]["REVOFF_SLOTS"], "64");
     assert_eq!(answer["floor"]["kind"], "threads");
     assert!(answer["floor"]["p50_ns"].as_u64() > Some(0), "{answer}");
@@ -236,8 +236,8 @@ fn what_is_no_report_is_refused() {
     for (text, word) in [
         ("wire native", "no report"),
         ("[]", "no schema"),
-        ("{\"schema\": 1}", "schema 1"),
-        ("{\"schema\": 2}", "missing field"),
+        ("{\"schema\": 2}", "schema 2"),
+        ("{\"schema\": 3}", "missing field"),
     ] {
         std::fs::write(&file, text).expect("a file");
         run(&mut from()).refused(&["file.json", word]);

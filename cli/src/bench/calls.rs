@@ -5,6 +5,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use super::context::Bench;
+use super::floor::FloorCase;
+use super::groups::{self, Sample};
 use super::latency::Latency;
 use super::plan::Item;
 use super::report::{Calls, Failed, Floor, Rate};
@@ -12,9 +14,14 @@ use super::sample_size::{ENOUGH, enough};
 use super::session::{Session, TIMED, Use};
 use super::shape::Shape;
 
+/// The floor beside a figure is measured for this part of the figure's time.
+const FLOOR_PART: u32 = 10;
+
 /// One kind of call, and its measurements so far.
 pub(crate) struct Case {
     item: Item,
+    floor: FloorCase,
+    samples: Vec<Sample>,
     cores: Option<[usize; 2]>,
     requests: u64,
     rates: Vec<f64>,
@@ -25,11 +32,13 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) fn new(bench: &Bench, item: Item) -> anyhow::Result<Self> {
+    pub(crate) fn new(bench: &Bench, item: Item, floor: FloorCase) -> anyhow::Result<Self> {
         // The system distributes more threads over the cores.
         let cores = bench.cores.filter(|_| item.grid == Shape::ONE);
         Ok(Self {
             item,
+            floor,
+            samples: Vec::new(),
             cores,
             requests: 0,
             rates: Vec::new(),
@@ -66,32 +75,40 @@ impl Case {
                 cores: self.cores,
             },
         )?;
+        // In the same state of the machine; without it, the figure has none.
+        let mut floor = || self.floor.round(bench, bench.time / FLOOR_PART).ok();
+        let before = floor();
         let what = self.item.call.what;
         let (requests, seconds) = enough(bench.time, "counted", |time| {
             let counted = session.count(what, time)?;
             Ok((counted.0, counted))
         })?;
         self.requests += requests;
-        self.rates.push(requests as f64 / seconds);
+        let rate = requests as f64 / seconds;
+        self.rates.push(rate);
+        let mut latency = Latency::new()?;
         // Not all threads of a large grid are timed. If those make hardly any calls, their
         // times are meaningless.
         let threads = self.item.grid.device_threads();
         if threads <= TIMED || requests * TIMED / threads >= ENOUGH {
-            let times = enough(bench.time, "timed", |time| {
+            latency = enough(bench.time, "timed", |time| {
                 let (times, _) = session.time(what, time)?;
                 Ok((times.len(), times))
             })?;
-            self.latency.merge(&times)?;
+            self.latency.merge(&latency)?;
         }
+        let floors = [before, floor()];
+        self.samples.extend(Sample::new(floors, rate, latency));
         self.pinned &= session.pinned();
         Ok(())
     }
 
-    /// The figures, unless they could not be measured. `floor_p50_ns` is the floor beside them.
-    pub(crate) fn figures(&self, floor: &Floor, floor_p50_ns: Option<u64>) -> Option<Calls> {
+    /// The figures, unless they could not be measured.
+    pub(crate) fn figures(&self, floor: &Floor) -> Option<Calls> {
         if self.failure.is_some() {
             return None;
         }
+        let groups = groups::groups(&self.samples).ok()?;
         let rate = Rate::of(&self.rates);
         let is_timed = self.latency.len() > 0;
         let percentile = |percent| is_timed.then(|| self.latency.percentile(percent));
@@ -106,11 +123,12 @@ impl Case {
             rounds: self.rates.len() as u32,
             requests: self.requests,
             rate_to_floor: rate.median / floor.rate.median,
-            p50_to_floor: p50_ns.map(|ns| ns as f64 / floor.p50_ns as f64),
+            p50_to_floor: groups::largest(&groups).and_then(|group| group.p50_to_floor),
             rate,
             p50_ns,
             p99_ns: percentile(99.0),
-            floor_p50_ns,
+            floor_p50_ns: self.floor.p50_ns(),
+            groups,
             cores: self.cores.filter(|_| self.pinned),
         })
     }

@@ -6,6 +6,7 @@ mod context;
 mod costs;
 mod counting;
 mod floor;
+mod groups;
 mod host_functions;
 mod kinds;
 mod latency;
@@ -42,9 +43,6 @@ use self::report::Report;
 use self::session::{ADAPTIVE, Session, Setup, Use};
 use self::shape::Shape;
 use crate::output;
-
-/// The floor beside a figure is measured for this part of the figure's time.
-const FLOOR_PART: u32 = 10;
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -99,10 +97,8 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     // All figures once per round, so that other load of the machine affects them equally.
     let mut cases = Vec::new();
     for item in items {
-        cases.push((
-            Case::new(&bench, item)?,
-            FloorCase::new(&bench, options.floor)?,
-        ));
+        let floor = FloorCase::new(&bench, options.floor)?;
+        cases.push(Case::new(&bench, item, floor)?);
     }
     let mut no_floor = None;
     for _ in 0..options.rounds() {
@@ -110,10 +106,8 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         if let Err(error) = floor.round(&bench, bench.time) {
             no_floor = Some(error.context("the floor could not be measured"));
         }
-        for (case, beside) in &mut cases {
+        for case in &mut cases {
             if start.elapsed() < options.limit() {
-                // In the same state of the machine; without it, the figure has none.
-                let _ = beside.round(&bench, bench.time / FLOOR_PART);
                 case.round(&bench);
             } else {
                 case.skip(options.limit());
@@ -124,10 +118,10 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     let floor = floor.figures();
     let calls: Vec<_> = cases
         .iter()
-        .filter_map(|(case, beside)| case.figures(&floor, beside.p50_ns()))
+        .filter_map(|case| case.figures(&floor))
         .collect();
-    let failed: Vec<_> = cases.iter().filter_map(|(case, _)| case.failed()).collect();
-    if let Some(error) = cases.into_iter().find_map(|(case, _)| case.failure) {
+    let failed: Vec<_> = cases.iter().filter_map(Case::failed).collect();
+    if let Some(error) = cases.into_iter().find_map(|case| case.failure) {
         let message = match failed.len() {
             1 => "1 figure could not be measured".to_owned(),
             more => format!("{more} figures could not be measured, the first"),
@@ -159,7 +153,8 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         elapsed_seconds: start.elapsed().as_secs_f64(),
         measuring_ns,
         tick_ns,
-        ratios: ratios::ratios(&wanted.grids, &floor, &calls, linked.as_ref()),
+        ratios: ratios::ratios(&wanted.grids, &calls, linked.as_ref()),
+        native_to_empty: ratios::native_to_empty(&wanted.grids, &calls),
         native_to_patched: ratios::native_to_patched(&wanted.grids, &calls),
         native_to_peers: peers::native_to_peers(&calls),
         floor,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::shape::Shape;
 
 /// Version of these names.
-pub(crate) const SCHEMA: u32 = 2;
+pub(crate) const SCHEMA: u32 = 3;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
@@ -30,6 +30,7 @@ pub(crate) struct Report {
     pub(crate) calls: Vec<Calls>,
     pub(crate) failed: Vec<Failed>,
     pub(crate) ratios: Ratios,
+    pub(crate) native_to_empty: Vec<ToEmpty>,
     pub(crate) native_to_patched: Vec<ToPatched>,
     #[serde(default)]
     pub(crate) native_to_peers: Vec<ToPeer>,
@@ -101,7 +102,18 @@ pub(crate) struct Calls {
     pub(crate) floor_p50_ns: Option<u64>,
     pub(crate) rate_to_floor: f64,
     pub(crate) p50_to_floor: Option<f64>,
+    pub(crate) groups: Vec<Group>,
     pub(crate) cores: Option<[usize; 2]>,
+}
+
+/// The rounds of a figure with about the same floor beside them.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Group {
+    pub(crate) floor_p50_ns: u64,
+    pub(crate) rounds: u32,
+    pub(crate) rate: Rate,
+    pub(crate) p50_ns: Option<u64>,
+    pub(crate) p50_to_floor: Option<f64>,
 }
 
 /// A figure that could not be measured.
@@ -122,6 +134,14 @@ pub(crate) struct Ratios {
     pub(crate) native_to_gcc_slot_rate: Option<f64>,
     pub(crate) native_to_patched_rate: Option<f64>,
     pub(crate) linked_to_unlinked_time: Option<f64>,
+}
+
+/// The time of a call on native relative to that of an empty one, with about the same floor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ToEmpty {
+    pub(crate) call: String,
+    pub(crate) floor_p50_ns: u64,
+    pub(crate) p50: f64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

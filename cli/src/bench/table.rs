@@ -65,6 +65,15 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
         writeln!(out, "not measured: {}: {}", failed.what, failed.error)?;
     }
     ratios(out, &report.ratios)?;
+    for ratio in &report.native_to_empty {
+        writeln!(
+            out,
+            "native's {} takes {:.2} times an empty call (p50), floor {}",
+            ratio.call,
+            ratio.p50,
+            time(ratio.floor_p50_ns),
+        )?;
+    }
     for ratio in &report.native_to_patched {
         writeln!(
             out,

@@ -44,8 +44,8 @@ impl FloorCase {
         })
     }
 
-    /// Measures once more, for `time`.
-    pub(crate) fn round(&mut self, bench: &Bench, time: Duration) -> anyhow::Result<()> {
+    /// Measures once more, for `time`; returns the median time of these round trips.
+    pub(crate) fn round(&mut self, bench: &Bench, time: Duration) -> anyhow::Result<u64> {
         bench.watchdog.at("the floor");
         let Round {
             rate,
@@ -58,7 +58,7 @@ impl FloorCase {
         self.rates.push(rate);
         self.latency.merge(&latency)?;
         self.pinned &= pinned;
-        Ok(())
+        Ok(latency.percentile(50.0))
     }
 
     /// The median time of a round trip; `None` if none was measured.
