@@ -1,4 +1,6 @@
-//! Sleeps with precise ends.
+//! Sleeps: precise ends, and when a waiting thread begins to sleep.
+
+use std::time::Duration;
 
 /// Asks the system to end this thread's sleeps on time: by default Linux lets
 /// them last 50 us longer.
@@ -9,5 +11,57 @@ pub(crate) fn sharpen() {
         // SAFETY: this option takes a number and accesses no memory. If it fails, sleeps last
         // longer.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanoseconds) };
+    }
+}
+
+/// How long a thread yields, in a wait, before it sleeps. Yielding finds the end of the wait sooner,
+/// and uses the processor.
+///
+/// A thread whose waits are long yields for less and less time: it would sleep in any case. If a
+/// sleep ends soon, it yields for the longest time again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct YieldTime(Duration);
+
+impl YieldTime {
+    /// The longest.
+    pub(crate) const LONGEST: Self = Self(Duration::from_micros(50));
+
+    /// The shortest: about as long as it takes to sleep and to be woken.
+    const SHORTEST: Duration = Duration::from_micros(5);
+
+    /// A longer wait, which includes the time to be woken, would not have ended while the thread
+    /// yielded.
+    const LONG_WAIT: Duration = Duration::from_micros(100);
+
+    /// Whether it has passed after this time.
+    pub(crate) fn is_over(self, waited: Duration) -> bool {
+        waited >= self.0
+    }
+
+    /// The time for the next wait, after one that lasted this long and ended with a sleep.
+    #[must_use]
+    pub(crate) fn after(self, waited: Duration) -> Self {
+        if waited < Self::LONG_WAIT {
+            Self::LONGEST
+        } else {
+            Self((self.0 / 2).max(Self::SHORTEST))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_waits_shorten_it_and_a_short_one_restores_it() {
+        let mut time = YieldTime::LONGEST;
+        for _ in 0..8 {
+            let next = time.after(Duration::from_micros(200));
+            assert!(next.0 < time.0 || next.0 == YieldTime::SHORTEST);
+            time = next;
+        }
+        assert!(time.is_over(YieldTime::SHORTEST));
+        assert_eq!(time.after(Duration::from_micros(60)), YieldTime::LONGEST);
     }
 }

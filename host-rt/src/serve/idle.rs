@@ -3,12 +3,10 @@
 use std::time::{Duration, Instant};
 
 use super::Waiting;
+use crate::base::sleep::YieldTime;
 
 /// Polls that are followed only by a spin-loop hint.
 const SPINS: u32 = 200;
-
-/// Time for which a waiting thread yields, after spinning, before it sleeps.
-const YIELD_TIME: Duration = Duration::from_micros(50);
 
 /// Divisor of the time waited so far: the duration of a sleep. So a sleep adds at most this part to
 /// the time between two requests.
@@ -22,14 +20,30 @@ pub(super) struct Idle {
     waiting: Waiting,
     spins: u32,
     since: Option<Instant>,
+    /// The time for which it yields, after spinning, before it sleeps.
+    yield_time: YieldTime,
 }
 
 impl Idle {
     pub(super) fn new(waiting: Waiting) -> Self {
+        Self::with_yield_time(waiting, YieldTime::LONGEST)
+    }
+
+    /// A wait after others that led to this time.
+    pub(super) fn with_yield_time(waiting: Waiting, yield_time: YieldTime) -> Self {
         Self {
             waiting,
             spins: 0,
             since: None,
+            yield_time,
+        }
+    }
+
+    /// The time for the next wait, if this one ends now, after a sleep.
+    pub(super) fn next_yield_time(&self) -> YieldTime {
+        match self.since {
+            Some(since) => self.yield_time.after(since.elapsed()),
+            None => self.yield_time,
         }
     }
 
@@ -38,7 +52,7 @@ impl Idle {
         self.waiting == Waiting::Adaptive
             && self
                 .since
-                .is_some_and(|since| since.elapsed() >= YIELD_TIME)
+                .is_some_and(|since| self.yield_time.is_over(since.elapsed()))
     }
 
     /// Pauses between two polls. Pauses grow with the duration of the wait.
@@ -51,7 +65,7 @@ impl Idle {
             }
             Waiting::Adaptive => {
                 let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-                if waited < YIELD_TIME {
+                if !self.yield_time.is_over(waited) {
                     std::thread::yield_now();
                 } else {
                     std::thread::sleep((waited / SLEEP_DIVISOR).min(MAX_SLEEP));

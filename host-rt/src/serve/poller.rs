@@ -9,6 +9,7 @@ use super::idle::Idle;
 use super::served_wire::{ServedWire, Source};
 use super::wake::WakeWord;
 use super::{CallError, Server, Waiting, lock};
+use crate::base::sleep::YieldTime;
 use crate::wire::{Poll, PollWire, Request, RequestPoller};
 
 /// A taken request.
@@ -25,7 +26,6 @@ pub(super) enum Work {
 }
 
 /// The state of the thread that polls. While a thread holds it, no code runs that may block.
-#[derive(Default)]
 pub(super) struct PollToken {
     pub(super) sources: Vec<Source>,
     pub(super) deferred: Deferred,
@@ -35,6 +35,21 @@ pub(super) struct PollToken {
     must_repeat: bool,
     /// Whether the next poll is the first after a function on the polling thread.
     is_first: bool,
+    /// How long the next wait yields before it sleeps.
+    yield_time: YieldTime,
+}
+
+impl Default for PollToken {
+    fn default() -> Self {
+        Self {
+            sources: Vec::new(),
+            deferred: Deferred::default(),
+            begin: 0,
+            must_repeat: false,
+            is_first: false,
+            yield_time: YieldTime::LONGEST,
+        }
+    }
 }
 
 /// State shared by the poller and the other threads.
@@ -111,7 +126,7 @@ impl Server {
     /// this thread has just run a function.
     pub(super) fn poll_until_found(&self, token: &mut PollToken, has_served: bool) -> Option<Work> {
         let poller = &self.poller;
-        let mut idle = Idle::new(self.config.waiting);
+        let mut idle = Idle::with_yield_time(self.config.waiting, token.yield_time);
         token.is_first = has_served && self.config.waiting == Waiting::Adaptive;
         if self.config.waiting != Waiting::Adaptive {
             // The last poll found a request, and every poll is followed by a sleep.
@@ -149,10 +164,11 @@ impl Server {
                     let must_end = !poller.is_running() || poller.is_stopping();
                     found.is_some() || token.must_repeat || must_end || !token.deferred.is_empty()
                 });
+                token.yield_time = idle.next_yield_time();
                 if let Some(found) = found {
                     return Some(Work::Request(found));
                 }
-                idle = Idle::new(self.config.waiting);
+                idle = Idle::with_yield_time(self.config.waiting, token.yield_time);
             } else {
                 idle.wait();
             }

@@ -13,6 +13,7 @@ use shared_abi::host_arch::{HostArch, ThreadContext};
 
 use super::{active_launches, unattached_threads};
 use crate::base::output::printable;
+use crate::base::sleep::YieldTime;
 use crate::device::Outcome;
 
 /// The functions that replace special registers and instructions in the code of an image.
@@ -109,10 +110,6 @@ unsafe extern "C" fn context() -> *const ThreadContext {
     }
 }
 
-/// Waits that only yield the processor; later ones sleep. Together they last longer than waking a
-/// sleeping poller takes.
-const YIELDS: u32 = 256;
-
 /// The longest sleep of a waiting device thread if there are few.
 const MAX_SLEEP: Duration = Duration::from_millis(1);
 
@@ -120,23 +117,69 @@ const MAX_SLEEP: Duration = Duration::from_millis(1);
 /// one slot must not keep the processors busy and delay the thread that owns the slot.
 const SLEEP_PER_THREAD: Duration = Duration::from_micros(20);
 
-/// Sleeps of the same length before the length doubles: the next sleep is then always a fraction of
-/// the time waited.
-const SLEEPS_OF_A_LENGTH: u32 = 12;
+/// Divisor of the time waited so far: the duration of a sleep.
+const SLEEP_DIVISOR: u32 = 8;
+
+/// The shortest sleep.
+const MIN_SLEEP: Duration = Duration::from_micros(1);
+
+/// A wait of a device thread.
+#[derive(Clone, Copy)]
+struct Wait {
+    since: Instant,
+    yield_time: YieldTime,
+    /// The time waited until the end of the last sleep.
+    slept: Option<Duration>,
+}
+
+impl Wait {
+    /// Begins the wait after `last`.
+    fn after(last: Option<Self>) -> Self {
+        let yield_time = match last {
+            Some(Self {
+                yield_time,
+                slept: Some(slept),
+                ..
+            }) => yield_time.after(slept),
+            Some(last) => last.yield_time,
+            None => YieldTime::LONGEST,
+        };
+        Self {
+            since: Instant::now(),
+            yield_time,
+            slept: None,
+        }
+    }
+
+    /// Yields the processor, or sleeps.
+    fn pause(&mut self) {
+        let waited = self.since.elapsed();
+        if !self.yield_time.is_over(waited) {
+            return std::thread::yield_now();
+        }
+        // Relaxed: a rough estimate of the load.
+        let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
+        let sleep = (waited / SLEEP_DIVISOR).max(MIN_SLEEP);
+        std::thread::sleep(sleep.min(longest.max(MAX_SLEEP)));
+        self.slept = Some(self.since.elapsed());
+    }
+}
+
+thread_local! {
+    /// The last wait of this thread.
+    static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
+}
 
 /// Device threads that run kernels now.
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn pause(attempt: u32) {
-    if attempt < YIELDS {
-        std::thread::yield_now();
-    } else {
-        // Relaxed: a rough estimate of the load.
-        let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
-        let doublings = ((attempt - YIELDS) / SLEEPS_OF_A_LENGTH).min(20);
-        let sleep = Duration::from_micros(1 << doublings);
-        std::thread::sleep(sleep.min(longest.max(MAX_SLEEP)));
-    }
+    let mut wait = match WAIT.get() {
+        Some(wait) if attempt > 0 => wait,
+        last => Wait::after(last),
+    };
+    wait.pause();
+    WAIT.set(Some(wait));
 }
 
 unsafe extern "C" fn wake_host() {
