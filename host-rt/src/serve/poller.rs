@@ -196,8 +196,9 @@ impl Server {
             for left in (0..MAX_NON_REQUESTS).rev() {
                 match poll(&mut *source.poller) {
                     Poll::Request(mut request) => {
+                        let waited = std::mem::take(&mut token.is_first);
                         self.threads
-                            .request_taken(std::mem::take(&mut token.is_first));
+                            .request_taken(waited, source.poller.has_ready());
                         token.begin = index + 1;
                         request.set_launch_if_unknown(source.wire.launch());
                         let text_end = source.wire.text_end();

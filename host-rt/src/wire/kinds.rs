@@ -142,6 +142,10 @@ impl<P: PollWire<Request: Into<RequestWords>>> PollWire for OwningPoller<P> {
         self.to_request(found)
     }
 
+    fn has_ready(&self) -> bool {
+        self.poller.has_ready()
+    }
+
     fn poll_text(&mut self) -> Poll<Request> {
         let found = self.poller.poll_text();
         self.to_request(found)

@@ -49,6 +49,11 @@ pub(crate) trait PollWire: Send {
         self.poll()
     }
 
+    /// Whether another request was ready when the last one was taken, as far as known.
+    fn has_ready(&self) -> bool {
+        false
+    }
+
     /// Takes text and leaves requests on the wire.
     fn poll_text(&mut self) -> Poll<Self::Request> {
         Poll::Empty

@@ -189,6 +189,8 @@ struct Wire {
     requests: Vec<usize>,
     /// Whether the requests arrived together, so that a thread that returns finds the next waiting.
     is_burst: bool,
+    /// Whether they were taken together, like those of the lanes of a warp.
+    is_batch: bool,
     is_stopping: bool,
 }
 
@@ -245,7 +247,9 @@ impl Model {
         }
         let request = wire.requests.remove(0);
         if !matches!(self.functions[request], Function::OtherWork(_)) {
-            self.threads.request_taken(is_first && wire.is_burst);
+            let has_ready = wire.is_batch && !wire.requests.is_empty();
+            self.threads
+                .request_taken(is_first && wire.is_burst, has_ready);
         }
         Some(request)
     }
@@ -323,6 +327,16 @@ impl Model {
         let mut wire = lock(&self.wire);
         wire.requests.extend(requests);
         wire.is_burst = true;
+        drop(wire);
+        self.arrived.notify_all();
+        self.wait_for(requests);
+    }
+
+    /// Like [`burst`](Self::burst), with requests that a thread takes together.
+    fn batch(&self, requests: &[usize]) {
+        let mut wire = lock(&self.wire);
+        wire.requests.extend(requests);
+        wire.is_batch = true;
         drop(wire);
         self.arrived.notify_all();
         self.wait_for(requests);
@@ -460,6 +474,17 @@ fn requests_that_wait_are_evidence() {
         NO_TIMEOUT.set(true);
         model.call(&[0]);
         model.burst(&[1, 2, 3, 4, 5, 6]);
+    });
+}
+
+#[test]
+fn a_batch_is_evidence() {
+    // The first of the batch waits for the last: only a follower can take that one in time.
+    let functions = &[Fast, Slow(&[2]), Fast];
+    serve("batch", Runs::Preemptions(2), 2, functions, |model| {
+        NO_TIMEOUT.set(true);
+        model.call(&[0]);
+        model.batch(&[1, 2]);
     });
 }
 

@@ -31,14 +31,16 @@ impl Evidence {
     }
 
     /// Counts a taken request; `waited` if it was waiting when this thread returned from a
-    /// function.
-    pub(super) fn request(&self, waited: bool) {
+    /// function, `has_ready` if another one was ready when it was taken.
+    pub(super) fn request(&self, waited: bool, has_ready: bool) {
         let consecutive = match waited {
             true => self.consecutive.load(Ordering::Relaxed).saturating_add(1),
             false => 0,
         };
         self.consecutive.store(consecutive, Ordering::Relaxed);
-        let remaining = if self.slow.load(Ordering::Relaxed) > 0 || consecutive >= MIN_CONSECUTIVE {
+        let is_evidence =
+            has_ready || consecutive >= MIN_CONSECUTIVE || self.slow.load(Ordering::Relaxed) > 0;
+        let remaining = if is_evidence {
             LIFETIME
         } else {
             self.remaining.load(Ordering::Relaxed).saturating_sub(1)

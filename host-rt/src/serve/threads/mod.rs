@@ -37,8 +37,8 @@
 //!    after its release. One of the two notices the other.
 //! 4. A thread is called to poll only before a slow function, and on *evidence* that more than one
 //!    caller needs the host: a request was taken while another thread was in a slow function, or
-//!    two in a row were waiting when a thread returned from a function. Evidence lasts for 64
-//!    requests. A serial caller gives none: its next request comes after the end of the last. The
+//!    together with others, as those of the lanes of a warp are, or two in a row were waiting when a
+//!    thread returned from a function. Evidence lasts for 64 requests. A serial caller gives none: its next request comes after the end of the last. The
 //!    standby needs none: once it polls instead of a stuck thread, the requests that it takes are
 //!    evidence.
 //! 5. At most one thread is called at a time: it polls, and calls the next.
@@ -152,10 +152,10 @@ impl<T, H> Threads<T, H> {
     }
 
     /// Counts a request that was taken with the token; `waited` if it was waiting when this thread
-    /// returned from a function.
-    pub(super) fn request_taken(&self, waited: bool) {
+    /// returned from a function, `has_ready` if another one was ready when it was taken.
+    pub(super) fn request_taken(&self, waited: bool, has_ready: bool) {
         self.progress.count();
-        self.evidence.request(waited);
+        self.evidence.request(waited, has_ready);
     }
 
     /// Ensures that another thread polls, or will if this one is stuck, before this thread enters a

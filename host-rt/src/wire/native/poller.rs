@@ -454,4 +454,8 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll_all(&mut self) -> Poll<NativeRequest> {
         Poller::poll_all(self)
     }
+
+    fn has_ready(&self) -> bool {
+        self.batch.is_some()
+    }
 }
