@@ -301,6 +301,9 @@ pub unsafe fn converge(_lanes: u64) {
     amdgpu::wave_barrier();
 }
 
+/// Whether plain loads and stores of words need not be aligned.
+pub const HAS_UNALIGNED: bool = false;
+
 /// A GPU cannot wake the host.
 pub const CAN_WAKE: bool = false;
 

@@ -200,6 +200,9 @@ pub unsafe fn ballot(_lanes: u64, vote: bool) -> u64 {
 /// No requirements here; other architectures have some.
 pub unsafe fn converge(_lanes: u64) {}
 
+/// Whether plain loads and stores of words need not be aligned.
+pub const HAS_UNALIGNED: bool = true;
+
 /// Whether a device thread can wake the host.
 pub const CAN_WAKE: bool = true;
 

@@ -602,6 +602,9 @@ const fn entry_words(entry: &MapEntry) -> [u64; 3] {
 unsafe fn read_word(from: *const u8, len: usize) -> u64 {
     // SAFETY: the caller's promise, and each read is inside and aligned for its type.
     unsafe {
+        if len >= 8 && arch::HAS_UNALIGNED {
+            return from.cast::<u64>().read_unaligned();
+        }
         if len >= 8 && from.addr().is_multiple_of(8) {
             return from.cast::<u64>().read();
         }
@@ -621,6 +624,9 @@ unsafe fn read_word(from: *const u8, len: usize) -> u64 {
 unsafe fn write_word(to: *mut u8, word: u64, len: usize) {
     // SAFETY: the caller's promise, and each write is inside and aligned for its type.
     unsafe {
+        if len >= 8 && arch::HAS_UNALIGNED {
+            return to.cast::<u64>().write_unaligned(word);
+        }
         if len >= 8 && to.addr().is_multiple_of(8) {
             return to.cast::<u64>().write(word);
         }

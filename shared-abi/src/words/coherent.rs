@@ -136,6 +136,107 @@ impl SystemWords for Coherent {
     fn store8(&self, at: usize, value: u8) {
         self.u8(at).store(value, Ordering::Relaxed);
     }
+
+    // A word that is aligned on both sides is copied in one piece if the copy is shorter than `LONG`.
+    #[inline]
+    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
+        if HAS_MOVE && len >= LONG {
+            // SAFETY: the caller's promise, and that of `new`'s caller.
+            return unsafe { move_bytes(self.base.add(at), from, len) };
+        }
+        let mut done = 0;
+        while done < len {
+            let at = at + done;
+            let step = step(at, len - done);
+            // SAFETY: `step` returns a size that is left, for which the caller vouches.
+            unsafe {
+                let from = from.add(done);
+                match step {
+                    8 => self
+                        .u64(at)
+                        .store(from.cast::<u64>().read_unaligned(), Ordering::Relaxed),
+                    4 => self
+                        .u32(at)
+                        .store(from.cast::<u32>().read_unaligned(), Ordering::Relaxed),
+                    _ => self.store8(at, from.read()),
+                }
+            }
+            done += step;
+        }
+    }
+
+    #[inline]
+    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
+        if HAS_MOVE && len >= LONG {
+            // SAFETY: the caller's promise, and that of `new`'s caller.
+            return unsafe { move_bytes(to, self.base.add(at), len) };
+        }
+        let mut done = 0;
+        while done < len {
+            let at = at + done;
+            let step = step(at, len - done);
+            // SAFETY: `step` returns a size that is left, for which the caller vouches.
+            unsafe {
+                let to = to.add(done);
+                match step {
+                    8 => to
+                        .cast::<u64>()
+                        .write_unaligned(self.u64(at).load(Ordering::Relaxed)),
+                    4 => to
+                        .cast::<u32>()
+                        .write_unaligned(self.u32(at).load(Ordering::Relaxed)),
+                    _ => to.write(self.load8(at)),
+                }
+            }
+            done += step;
+        }
+    }
+}
+
+/// The number of the next `len` bytes, at least 1, to copy at once from or to words at `at`. The
+/// other side may have any alignment: it is memory of this processor, which nobody else accesses.
+#[inline]
+const fn step(at: usize, len: usize) -> usize {
+    if at.is_multiple_of(8) && len >= 8 {
+        8
+    } else if at.is_multiple_of(4) && len >= 4 {
+        4
+    } else {
+        1
+    }
+}
+
+/// Shorter copies go word by word, which has less overhead than an instruction for any length.
+const LONG: usize = 384;
+
+/// Whether the processor has such an instruction, and it is fast.
+const HAS_MOVE: bool = cfg!(target_arch = "x86_64");
+
+/// Copies `len` bytes, each by itself with a relaxed atomic load and store or as a part of a longer
+/// access. To the compiler, accesses in assembly are whatever the processor does, and never a data
+/// race.
+///
+/// # Safety
+/// Both sides have `len` bytes and do not overlap.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise; the direction flag is clear wherever Rust runs.
+    unsafe {
+        core::arch::asm!(
+            "rep movsb",
+            inout("rcx") len => _,
+            inout("rdi") to => _,
+            inout("rsi") from => _,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+unsafe fn move_bytes(_to: *mut u8, _from: *const u8, _len: usize) {
+    unreachable!("there is none")
 }
 
 impl TicketWord for Coherent {

@@ -118,6 +118,9 @@ pub fn system_fence() {
     instructions::system_fence_acq_rel();
 }
 
+/// Whether plain loads and stores of words need not be aligned.
+pub const HAS_UNALIGNED: bool = false;
+
 /// A GPU cannot wake the host.
 pub const CAN_WAKE: bool = false;
 
