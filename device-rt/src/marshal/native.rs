@@ -79,6 +79,12 @@ impl Layout {
         self.request_rows + u32::from(self.bounce_used != 0)
     }
 
+    /// Rows of the reply so far.
+    #[must_use]
+    pub fn reply_rows(&self) -> u32 {
+        self.reply_rows
+    }
+
     /// Whether the request and its reply so far leave room for those of other lanes.
     #[must_use]
     pub fn is_short(&self) -> bool {

@@ -44,6 +44,7 @@ impl Wire for Native {
             return Status::REFUSED_MAPPING;
         };
         let (rows, is_short) = (layout.request_rows(), layout.is_short());
+        let reply_rows = layout.reply_rows();
         let is_ordered = call.orders_memory || layout.has_outside_ranges();
 
         lanes::waterfall(|lanes| {
@@ -65,6 +66,7 @@ impl Wire for Native {
                 runtime,
                 call,
                 rows,
+                reply_rows,
                 is_ordered,
                 lanes,
             };
@@ -84,6 +86,7 @@ struct Request<'a> {
     runtime: &'a HostWritten<DeviceConfig>,
     call: Call,
     rows: u32,
+    reply_rows: u32,
     /// Whether the request orders memory outside its slot.
     is_ordered: bool,
     lanes: Lanes,
@@ -130,7 +133,10 @@ impl Request<'_> {
                         now.count_ones() == at.count
                     }
                 };
-                cells = self.producer().wait(at, is_enough, arch::pause);
+                cells = self.producer().wait(at, is_enough, |attempt| {
+                    self.producer().prefetch_reply(at, self.reply_rows);
+                    arch::pause(attempt);
+                });
                 self.producer().acquire(at, is_any_ordered);
             }
             // SAFETY: `waiting` are the lanes in this loop: it has the same value in all of them,
@@ -172,6 +178,7 @@ impl Request<'_> {
     fn write_request(&self, at: LaneRows, extent: Extent) {
         let producer = self.producer();
         let count = self.call.args.count();
+        producer.prefetch_request(at, self.rows);
         let mut rows = producer.request(at);
         rows.skip(HEADER_ROWS);
         if extent.blocks != 0 {
@@ -338,6 +345,9 @@ impl Progress {
     }
 }
 
+/// Rows in a processor's cache line.
+const LINE_ROWS: u32 = 4;
+
 /// Rows of a reply that a lane loads before it uses the first: over a bus, one load takes as long as
 /// all.
 const IN_FLIGHT: usize = 4;
@@ -391,6 +401,32 @@ impl<S: SystemWords> Producer<S> {
             system: self.system.at_offset(first),
             step: row_offset(1, 0, at.count) as u32,
             seq: at.claim.seq,
+        }
+    }
+
+    /// Prepares to store the rows of a request after those that share a cache line with the first, which
+    /// the host polls.
+    #[inline(always)]
+    fn prefetch_request(&self, at: LaneRows, rows: u32) {
+        if !S::PREFETCHES {
+            return;
+        }
+        let slot = slot_offset(self.lanes, at.claim.slot);
+        for row in (LINE_ROWS..rows).step_by(LINE_ROWS as usize) {
+            let offset = slot + row_offset(row, at.rank, at.count);
+            self.system.prefetch_to_store(offset);
+        }
+    }
+
+    /// Begins to load the rows of a reply after those that share a cache line with the first, which
+    /// is polled.
+    #[inline(always)]
+    fn prefetch_reply(&self, at: LaneRows, rows: u32) {
+        if !S::PREFETCHES {
+            return;
+        }
+        for row in (LINE_ROWS..rows).step_by(LINE_ROWS as usize) {
+            self.system.prefetch(self.reply_offset(at, row));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Requests, from the poll that takes them to their completion.
 
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
 use shared_abi::status::Status;
@@ -38,6 +39,8 @@ pub(crate) struct Request {
     launch: u32,
     /// The written marshalled arguments, one bit each.
     written: u64,
+    /// Rows of a reply on `native` that are written with its completion.
+    held: native::HeldRows,
     is_completed: bool,
 }
 
@@ -54,6 +57,7 @@ impl Request {
             words,
             launch,
             written: 0,
+            held: native::HeldRows::default(),
             is_completed: false,
         }
     }
@@ -194,8 +198,13 @@ impl Request {
             match range.location {
                 ArgLocation::Device => copier.store(DeviceAddr(addr), from, len)?,
                 ArgLocation::Slot(slot, bit) => {
-                    let (words, is_first) = (self.native_words(), !self.is_written(bit));
-                    native::write_payload(&self.wire, words, slot, is_first, range.skip, from, len);
+                    let is_first = !self.is_written(bit);
+                    let RequestWords::Native(words) = &self.words else {
+                        unreachable!("all arguments of GCC's wires are at addresses")
+                    };
+                    let (wire, held, skip) = (&self.wire, &mut self.held, range.skip);
+                    let from = ptr::slice_from_raw_parts(from, len);
+                    native::write_payload(wire, words, held, slot, is_first, skip, from);
                     self.mark_written(bit);
                 }
                 ArgLocation::Bounce(offset, bit) => {
@@ -253,7 +262,9 @@ impl Request {
                 } else {
                     0
                 };
-                native::complete(memory, &self.wire.warps, words, status, written);
+                let warps = &self.wire.warps;
+                native::write_held(memory, warps, words, &self.held);
+                native::complete(memory, warps, words, status, written);
             }
             RequestWords::Gcc(words) => match words.completion {
                 Completion::FunctionWord => gcc_slot::complete(&memory),

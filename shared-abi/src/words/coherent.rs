@@ -71,6 +71,8 @@ const fn store_order(order: Store) -> Ordering {
 }
 
 impl SystemWords for Coherent {
+    const PREFETCHES: bool = cfg!(target_arch = "x86_64");
+
     #[inline]
     fn at_offset(&self, at: usize) -> Self {
         Self {
@@ -110,6 +112,34 @@ impl SystemWords for Coherent {
     fn store_pair(&self, at: usize, [first, second]: [u64; 2]) {
         self.u64(at).store(first, Ordering::Release);
         self.u64(at + 8).store(second, Ordering::Release);
+    }
+
+    #[inline]
+    fn prefetch(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let place = self.base.wrapping_add(at).cast_const();
+            // SAFETY: every processor of this architecture has SSE; a prefetch accesses nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
+    }
+
+    #[inline]
+    fn prefetch_to_store(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch accesses nothing; processors without this one ignore it.
+        unsafe {
+            core::arch::asm!(
+                "prefetchw [{}]",
+                in(reg) self.base.wrapping_add(at),
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
     }
 
     #[inline]

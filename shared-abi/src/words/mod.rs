@@ -39,6 +39,8 @@ pub enum Store {
 /// Loads and stores only. Over PCIe these are atomic when naturally aligned and
 /// at most 16 bytes wide, while read-modify-writes are not.
 pub trait SystemWords {
+    /// Whether [`prefetch`](Self::prefetch) does anything: the memory is in a cache of the processor.
+    const PREFETCHES: bool = false;
     /// The memory from byte offset `at` on.
     #[must_use]
     fn at_offset(&self, at: usize) -> Self
@@ -65,6 +67,13 @@ pub trait SystemWords {
         self.store64(at, first, Store::Relaxed);
         self.store64(at + 8, second, Store::Relaxed);
     }
+    /// Begins to load the line of memory around byte offset `at` into the processor's cache, if
+    /// [`PREFETCHES`](Self::PREFETCHES).
+    #[inline]
+    fn prefetch(&self, _at: usize) {}
+    /// Like [`prefetch`](Self::prefetch), for stores.
+    #[inline]
+    fn prefetch_to_store(&self, _at: usize) {}
     /// Full fence at system scope: orders an earlier store with a later load.
     fn fence(&self);
     /// Makes earlier writes visible to a thread that sees a later store of this one and then

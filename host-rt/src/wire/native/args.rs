@@ -9,7 +9,7 @@ use shared_abi::wire::native::{
 use shared_abi::words::{Load, SystemWords};
 
 use super::NativeRequest;
-use super::words::Words;
+use super::words::{HeldRows, Words};
 use crate::wire::arg::{Arg, ArgLocation, MarshalledBit, SlotRange};
 use crate::wire::memory::Wire;
 use crate::wire::{ArgsError, Copier};
@@ -156,6 +156,12 @@ pub(in crate::wire) unsafe fn read_payload(
         let at = skip + done;
         let row = range.request_row + (at / ROW_DATA) as u32;
         let data = words.request_data(request.lane, row).to_le_bytes();
+        if at.is_multiple_of(ROW_DATA) && len - done >= ROW_DATA {
+            // SAFETY: `done + ROW_DATA <= len`, for which the caller vouches.
+            unsafe { to.add(done).cast::<[u8; ROW_DATA]>().write(data) };
+            done += ROW_DATA;
+            continue;
+        }
         let part = &data[at % ROW_DATA..];
         let part = &part[..part.len().min(len - done)];
         // SAFETY: `done + part.len() <= len`, for which the caller vouches.
@@ -167,28 +173,30 @@ pub(in crate::wire) unsafe fn read_payload(
     }
 }
 
-/// Copies from `from` to the `len` bytes from `skip` on of `range` in the reply; does nothing if the
-/// kind of the argument does not write. `is_first`: nothing has been written there; then the rest of
+/// Copies `from` to the bytes from `skip` on of `range` in the reply; does nothing if the kind of the
+/// argument does not write. `is_first`: nothing has been written there; then the rest of
 /// the range gets the bytes of the request, or zeros.
 ///
 /// # Safety
-/// `from` is readable for `len` bytes.
+/// `from` is readable.
 #[inline]
 pub(in crate::wire) unsafe fn write_payload(
     wire: &Wire,
     request: &NativeRequest,
+    held: &mut HeldRows,
     range: SlotRange,
     is_first: bool,
     skip: usize,
-    from: *const u8,
-    len: usize,
+    from: *const [u8],
 ) {
     let words = Words::of(wire);
+    let (from, len) = (from.cast::<u8>(), from.len());
     range.assert_contains(skip, len);
     if range.reply_row == 0 {
         return;
     }
     let lane = request.lane;
+    words.prefetch_reply(lane, range.reply_row..range.reply_row + range.rows());
     if is_first && len < range.size {
         for row in 0..range.rows() {
             let data = if range.request_row != 0 {
@@ -196,26 +204,33 @@ pub(in crate::wire) unsafe fn write_payload(
             } else {
                 0
             };
-            words.write_reply(lane, range.reply_row + row, data);
+            words.hold_or_write(lane, range.reply_row + row, data, held);
         }
     }
     let mut done = 0;
     while done < len {
         let at = skip + done;
         let row = range.reply_row + (at / ROW_DATA) as u32;
+        if at.is_multiple_of(ROW_DATA) && len - done >= ROW_DATA {
+            // SAFETY: `done + ROW_DATA <= len`, and the caller vouches for `from`.
+            let data = unsafe { from.add(done).cast::<[u8; ROW_DATA]>().read() };
+            words.hold_or_write(lane, row, u64::from_le_bytes(data), held);
+            done += ROW_DATA;
+            continue;
+        }
         let (first, count) = (at % ROW_DATA, (ROW_DATA - at % ROW_DATA).min(len - done));
-        let mut data = if count == ROW_DATA || at + count == range.size && first == 0 {
+        let mut data = if at + count == range.size && first == 0 {
             [0; ROW_DATA]
         } else {
-            words.reply_data(lane, row).to_le_bytes()
+            words.reply_data(lane, row, held).to_le_bytes()
         };
         let part = &mut data[first..first + count];
-        // SAFETY: `done + count <= len`, for which the caller vouches.
+        // SAFETY: `done + count <= len`, and the caller vouches for `from`.
         unsafe {
             from.add(done)
                 .copy_to_nonoverlapping(part.as_mut_ptr(), count)
         };
-        words.write_reply(lane, row, u64::from_le_bytes(data));
+        words.hold_or_write(lane, row, u64::from_le_bytes(data), held);
         done += count;
     }
 }

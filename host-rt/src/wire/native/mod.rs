@@ -16,6 +16,7 @@ use shared_abi::words::{Coherent, SystemWords};
 
 pub(super) use self::args::{read_args, read_payload, write_payload};
 pub use self::poller::Poller;
+pub(super) use self::words::HeldRows;
 use self::words::Words;
 use super::DeviceAccess;
 use super::memory::{Wire, WireConfig};
@@ -45,6 +46,18 @@ impl NativeRequest {
         let first = self.bounce_first;
         first..first.saturating_add(self.bounce_blocks)
     }
+}
+
+/// Writes the rows of a reply that were held back, before [`complete`].
+#[inline]
+pub(super) fn write_held(
+    system: impl SystemWords,
+    warps: &Warps,
+    request: &NativeRequest,
+    held: &HeldRows,
+) {
+    let lanes = warps.lanes;
+    Words { system, lanes }.write_held(request.lane, held);
 }
 
 /// Completes a request, after its reply's payload was written. Bit `i` of `written`: marshalled

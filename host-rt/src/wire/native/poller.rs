@@ -26,7 +26,7 @@ const MAX_STREAK: u32 = 16;
 
 /// Polls of one slot alone after a request from it, before the others are scanned: a lone caller is
 /// served without reading the cache lines of the other slots.
-const RECENT_POLLS: u32 = 8;
+const RECENT_POLLS: u32 = 32;
 
 /// Time and polls without another row after which a request of which some rows are missing is
 /// rejected. The polls give a device time that was stopped together with the host.
@@ -85,6 +85,8 @@ struct Recent {
     streak: u32,
     /// Remaining polls of it alone.
     polls: u32,
+    /// Rows of the last request from it.
+    rows: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +119,7 @@ impl<S: SystemWords> Poller<S> {
                 slot: 0,
                 streak: 0,
                 polls: 1,
+                rows: 0,
             },
             groups: vec![
                 Group {
@@ -141,8 +144,10 @@ impl<S: SystemWords> Poller<S> {
             slot,
             streak,
             polls,
+            rows,
         } = self.recent;
         if streak < MAX_STREAK && polls > 0 {
+            self.words.prefetch_request(slot, rows);
             let found = self.take(slot);
             let taken = !found.is_empty();
             self.recent.polls = if taken { RECENT_POLLS } else { polls - 1 };
@@ -153,6 +158,7 @@ impl<S: SystemWords> Poller<S> {
             slot,
             streak: 0,
             polls: 1,
+            rows,
         };
         // Warm groups may have a request at every poll.
         if self.since_complete >= MAX_STREAK
@@ -161,13 +167,12 @@ impl<S: SystemWords> Poller<S> {
             return found;
         }
         let count = self.groups.len();
-        for i in 0..count {
-            let group = (self.begin + i) % count;
+        for group in (self.begin..count).chain(0..self.begin) {
             let Group { busy, empty, .. } = self.groups[group];
             if empty < COLD
                 && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group, busy)
             {
-                self.begin = group + 1;
+                self.begin = if group + 1 == count { 0 } else { group + 1 };
                 self.since_complete += 1;
                 return found;
             }
@@ -230,6 +235,7 @@ impl<S: SystemWords> Poller<S> {
                     slot,
                     streak: 0,
                     polls: 1,
+                    rows: self.recent.rows,
                 };
                 return found;
             }
@@ -253,7 +259,12 @@ impl<S: SystemWords> Poller<S> {
         if seq == last || seq == 0 {
             return Poll::Empty;
         }
-        let expected = next_seq(last);
+        self.take_new(slot, seq)
+    }
+
+    /// Takes the requests of the lanes of `slot`, whose sequence number `seq` is new.
+    fn take_new(&mut self, slot: u32, seq: u32) -> Poll<NativeRequest> {
+        let expected = next_seq(self.last_seq[slot as usize]);
         let mut lane = LaneSlot {
             slot,
             seq,
@@ -346,6 +357,7 @@ impl<S: SystemWords> Poller<S> {
         self.batch = (next < lane.count).then_some(LaneSlot { rank: next, ..lane });
         let header = self.words.request_data(lane, 0);
         let meta = RequestMeta(header as u32);
+        self.recent.rows = meta.rows();
         let extent = if meta.has_extent() {
             self.words.request_data(lane, HEADER_ROWS)
         } else {

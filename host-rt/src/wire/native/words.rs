@@ -10,6 +10,12 @@ use shared_abi::words::{Coherent, SystemWords};
 use super::LaneSlot;
 use crate::wire::memory::Wire;
 
+/// Rows of a lone lane in a cache line.
+const LINE_ROWS: u32 = 4;
+
+/// Rows of a request that are prefetched.
+const MAX_PREFETCH: u32 = 16;
+
 /// The words of a wire, with slots for up to `lanes` lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words<S> {
@@ -32,6 +38,16 @@ impl<S: SystemWords> Words<S> {
     pub(super) fn request_row(&self, lane: LaneSlot, row: u32) -> [u64; 2] {
         let at = slot_offset(self.lanes, lane.slot) + row_offset(row, lane.rank, lane.count);
         self.system.load_pair(at)
+    }
+
+    /// Begins to load the rows after the first line of a request that a lone lane may write next. The
+    /// first line is polled anyway.
+    #[inline]
+    pub(super) fn prefetch_request(&self, slot: u32, rows: u32) {
+        for row in (LINE_ROWS..rows.min(MAX_PREFETCH)).step_by(LINE_ROWS as usize) {
+            self.system
+                .prefetch(slot_offset(self.lanes, slot) + row_offset(row, 0, 1));
+        }
     }
 
     /// The data of a row of a request that has arrived.
@@ -58,9 +74,39 @@ impl<S: SystemWords> Words<S> {
 
     /// The data of a row of a reply.
     #[inline]
-    pub(super) fn reply_data(&self, lane: LaneSlot, row: u32) -> u64 {
+    pub(super) fn reply_data(&self, lane: LaneSlot, row: u32, held: &HeldRows) -> u64 {
+        if let Some(data) = held.get(lane, row) {
+            return data;
+        }
         let [low, high] = self.system.load_pair(self.reply_offset(lane, row));
         u64::from(low as u32) | u64::from(high as u32) << 32
+    }
+
+    /// Writes a row of a reply, at the latest when the `held` rows are written.
+    #[inline]
+    pub(super) fn hold_or_write(&self, lane: LaneSlot, row: u32, data: u64, held: &mut HeldRows) {
+        if !held.hold(lane, row, data) {
+            self.write_reply(lane, row, data);
+        }
+    }
+
+    /// Prepares to write the rows of a reply after those that can be held.
+    #[inline]
+    pub(super) fn prefetch_reply(&self, lane: LaneSlot, rows: Range<u32>) {
+        let first = rows.start.max(LINE_ROWS);
+        for row in (first..rows.end).step_by(LINE_ROWS as usize) {
+            self.system.prefetch_to_store(self.reply_offset(lane, row));
+        }
+    }
+
+    /// Writes the `held` rows.
+    #[inline]
+    pub(super) fn write_held(&self, lane: LaneSlot, held: &HeldRows) {
+        for row in 1..LINE_ROWS {
+            if let Some(data) = held.get(lane, row) {
+                self.write_reply(lane, row, data);
+            }
+        }
     }
 
     /// Writes a row of a reply.
@@ -101,5 +147,34 @@ impl<S: SystemWords> Words<S> {
         for at in bytes.step_by(ROW) {
             self.system.store_pair(start + at, [0; 2]);
         }
+    }
+}
+
+/// The rows of a reply to a lone lane that are in the cache line that it polls. They are written
+/// together with the row that it waits for: if they were written earlier, the lane's polls would take
+/// the line away in between.
+#[derive(Debug, Default)]
+pub(in crate::wire) struct HeldRows {
+    data: [u64; LINE_ROWS as usize],
+    /// Those that have data, one bit each.
+    held: u32,
+}
+
+impl HeldRows {
+    /// Holds a row back if it is one of these; returns whether it is.
+    #[inline]
+    fn hold(&mut self, lane: LaneSlot, row: u32, data: u64) -> bool {
+        let is_held = lane.count == 1 && row < LINE_ROWS;
+        if is_held {
+            self.data[row as usize] = data;
+            self.held |= 1 << row;
+        }
+        is_held
+    }
+
+    #[inline]
+    fn get(&self, lane: LaneSlot, row: u32) -> Option<u64> {
+        let is_held = lane.count == 1 && row < LINE_ROWS && self.held & 1 << row != 0;
+        is_held.then(|| self.data[row as usize])
     }
 }
