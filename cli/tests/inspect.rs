@@ -87,6 +87,7 @@ fn an_image_in_c() {
             "params": { "count": 1, "bytes": 8, "sizes": null, "signature": null }
         }])
     );
+    assert_eq!(content["wires"], serde_json::json!(["native"]));
     let text = inspect(&image::hello().image).answer();
     assert!(
         text.contains("  hello: 1 parameter, 8 bytes in total\n"),

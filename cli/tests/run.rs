@@ -34,40 +34,48 @@ fn now(args: &[&str]) -> Command {
 #[test]
 fn kernels_in_c_call_functions_in_c() {
     let folder = scratch("run-hello");
-    for wire in ["native", "gcc-ring", "gcn-queue", "gcc-slot"] {
-        for teams in [1, 7] {
-            let sums = folder.join(format!("{wire}-{teams}"));
-            let bytes = teams * 2 * 8;
-            let ended = run(hello(teams)
-                .args(["--wire", wire, "--functions"])
-                .arg(&image::hello().functions)
-                .arg(format!("out:{bytes}:{}", sums.display())));
-            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-            assert!(
-                ended.stderr.contains(&format!("{} calls", teams * 4)),
-                "{}",
-                ended.stderr
-            );
+    for teams in [1, 7] {
+        let sums = folder.join(teams.to_string());
+        let bytes = teams * 2 * 8;
+        let ended = run(hello(teams)
+            .arg("--functions")
+            .arg(&image::hello().functions)
+            .arg(format!("out:{bytes}:{}", sums.display())));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains(&format!("{} calls", teams * 4)),
+            "{}",
+            ended.stderr
+        );
 
-            let mut lines: Vec<&str> = ended.stdout.lines().collect();
-            lines.sort_unstable();
-            let mut expected: Vec<String> = (0..teams)
-                .flat_map(|team| (0..2).map(move |thread| (team, thread)))
-                .map(|(team, thread)| {
-                    format!("hello from a device thread: team {team}, thread {thread}")
-                })
-                .collect();
-            expected.sort_unstable();
-            assert_eq!(lines, expected, "{wire}");
+        let mut lines: Vec<&str> = ended.stdout.lines().collect();
+        lines.sort_unstable();
+        let mut expected: Vec<String> = (0..teams)
+            .flat_map(|team| (0..2).map(move |thread| (team, thread)))
+            .map(|(team, thread)| {
+                format!("hello from a device thread: team {team}, thread {thread}")
+            })
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(lines, expected);
 
-            // The numbers 0 to 15, in a different order for each thread.
-            let sum = (0..16u64).sum::<u64>().to_ne_bytes();
-            assert_eq!(
-                fs::read(&sums).expect("the sums"),
-                sum.repeat(teams as usize * 2),
-                "{wire}"
-            );
-        }
+        // The numbers 0 to 15, in a different order for each thread.
+        let sum = (0..16u64).sum::<u64>().to_ne_bytes();
+        assert_eq!(
+            fs::read(&sums).expect("the sums"),
+            sum.repeat(teams as usize * 2)
+        );
+    }
+}
+
+#[test]
+fn an_ordinary_image_uses_the_native_wire_alone() {
+    for wire in ["gcc-ring", "gcn-queue", "gcc-slot"] {
+        run(hello(1).args(["--wire", wire, "out:16:sums"])).refused(&[
+            "hello.so",
+            &format!("does not support wire `{wire}`; it supports native"),
+            "use another wire, or rebuild the image with device-rt's feature `gcc-wires`",
+        ]);
     }
 }
 
@@ -113,7 +121,7 @@ fn the_image_may_be_one_of_several() {
 fn a_run_can_be_told_as_json() {
     let sums = scratch("run-json").join("sums");
     let ended = run(hello(1)
-        .args(["--json", "--wire", "gcc-slot", "--functions"])
+        .args(["--json", "--wire", "native", "--functions"])
         .arg(&image::hello().functions)
         .arg(format!("out:16:{}", sums.display())));
     let (told, json) = ended
@@ -124,7 +132,7 @@ fn a_run_can_be_told_as_json() {
     let answer: Value = serde_json::from_str(&format!("{{{json}")).expect("JSON");
     assert_eq!(answer["kernel"], "hello");
     assert_eq!(answer["device"], "host");
-    assert_eq!(answer["wire"], "gcc-slot");
+    assert_eq!(answer["wire"], "native");
     assert_eq!(
         (&answer["teams"], &answer["threads"]),
         (&1.into(), &2.into())

@@ -98,6 +98,10 @@ pub(crate) struct Call {
     /// orders all the caller's accesses.
     pub(crate) orders_memory: bool,
     /// The device's number, which the host has set.
+    #[cfg_attr(
+        not(feature = "gcc-wires"),
+        expect(dead_code, reason = "only GCC's wires transmit it")
+    )]
     pub(crate) device_num: i32,
     /// The start of searches for slots and blocks: the index of the warp in the launch.
     pub(crate) home_group: u32,

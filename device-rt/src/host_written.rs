@@ -56,7 +56,8 @@ pub static RUNTIME: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
 #[used(linker)]
 pub static PANIC: HostWritten<u64> = HostWritten::new(0);
 
-/// The address of GCC's wire.
+/// The address of GCC's wire. Images without its producers have the variable too, because GCC's
+/// plugin requires it.
 #[unsafe(export_name = "__gomp_rev_offload_var")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static REV_OFFLOAD_VAR: HostWritten<u64> = HostWritten::new(0);

@@ -35,6 +35,9 @@
 //! | [`arch`] | everything that depends on the target |
 //! | `panic_record` | the record of a panic's location on AMD GPUs |
 //! | [`host_written`] | the variables that the host writes |
+//!
+//! An image uses the wire `native`. With the feature `gcc-wires`, for tests and benchmarks, it also
+//! contains the producers of GCC's wires.
 
 #![no_std]
 #![cfg_attr(

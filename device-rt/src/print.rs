@@ -3,19 +3,21 @@
 //! A thread's text is printed in order, before the launch is reported as complete, and before the
 //! calls that the thread makes afterwards, unless the output is blocked.
 //!
-//! On `gcn-queue` text travels in messages of that wire, and an earlier message of another thread
-//! that is still incomplete delays it. On other wires each print is a call of
-//! [`FUNCTION`](print::FUNCTION).
+//! Each print is a call of [`FUNCTION`](print::FUNCTION). Only on `gcn-queue` text travels in messages
+//! of that wire, and an earlier message of another thread that is still incomplete delays it.
 
 use shared_abi::image::FunctionInfo;
 use shared_abi::map_kind::MapKind;
 use shared_abi::print;
 use shared_abi::status::Status;
-use shared_abi::wire::{WireKind, gcn_queue};
+use shared_abi::wire::WireKind;
+#[cfg(feature = "gcc-wires")]
+use shared_abi::wire::gcn_queue;
 
 use crate::call::{Args, StatusTo};
 use crate::host_written::RUNTIME;
 use crate::wire;
+#[cfg(feature = "gcc-wires")]
 use crate::wire::gcn_queue::Queue;
 
 /// Represents the host function.
@@ -24,6 +26,7 @@ static PRINT: FunctionInfo = FunctionInfo { signature: 0 };
 
 /// Prints `text` verbatim. Returns whether it was printed.
 pub fn text(text: &str) -> bool {
+    #[cfg(feature = "gcc-wires")]
     if wire() == WireKind::GCN_QUEUE {
         if !text.is_empty() {
             Queue::print_text(&RUNTIME, text.as_bytes());
@@ -36,16 +39,22 @@ pub fn text(text: &str) -> bool {
 /// Prints at most 128 bytes of `label`, then `value` in decimal, and ends the line.
 /// Returns whether it was printed.
 pub fn integer(label: &str, value: i64) -> bool {
-    number(label, (gcn_queue::INTEGER, print::INTEGER), value as u64)
+    number(label, print::INTEGER, value as u64)
 }
 
 /// Like [`integer`], for a number with six digits after the point.
 pub fn double(label: &str, value: f64) -> bool {
-    number(label, (gcn_queue::DOUBLE, print::DOUBLE), value.to_bits())
+    number(label, print::DOUBLE, value.to_bits())
 }
 
-fn number(label: &str, (message, what): (u32, u32), bits: u64) -> bool {
+fn number(label: &str, what: u32, bits: u64) -> bool {
+    #[cfg(feature = "gcc-wires")]
     if wire() == WireKind::GCN_QUEUE {
+        let message = if what == print::DOUBLE {
+            gcn_queue::DOUBLE
+        } else {
+            gcn_queue::INTEGER
+        };
         Queue::print_number(&RUNTIME, label.as_bytes(), message, bits);
         return true;
     }

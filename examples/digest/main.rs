@@ -45,11 +45,7 @@ fn main() -> ExitCode {
 
 /// Digests everything; returns whether all files could be read.
 fn run(options: &Options) -> anyhow::Result<bool> {
-    let mut builder = Runtime::builder(&options.device);
-    if let Some(wire) = options.wire {
-        builder = builder.wire(wire);
-    }
-    let runtime = builder.build()?;
+    let runtime = Runtime::builder(&options.device).build()?;
     let image = KERNEL.image(&runtime, options.image.as_deref())?;
 
     let files = Arc::new(Files::find(&options.paths));

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use host_rt::shared_abi::wire::WireKind;
 
 /// Prints the SHA-256 digests of files, computed by a kernel that reads them
 /// through its host.
@@ -25,10 +24,6 @@ pub(crate) struct Options {
     /// The kernel's image, instead of one that is built for the device
     #[arg(long)]
     pub(crate) image: Option<PathBuf>,
-
-    /// The wire that carries the calls: native, gcc-ring, gcn-queue or gcc-slot [default: native]
-    #[arg(long, value_parser = host_rt::wire_by_name)]
-    pub(crate) wire: Option<WireKind>,
 
     /// Teams of device threads
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=65536))]

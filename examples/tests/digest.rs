@@ -114,25 +114,13 @@ fn assert_same(ours: &Output, theirs: &[u8], what: &str) {
 fn a_tree_is_as_sha256sum_has_it() {
     let root = tree("digest-tree");
     let expected = sha256sum(&root);
-    let options: [&[&str]; 9] = [
+    let options: [&[&str]; 6] = [
         &[],
-        &["--wire", "native"],
-        &["--wire", "gcc-ring"],
-        &["--wire", "gcc-slot"],
         &["--chunk", "4096"],
         &["--chunk", "1", "--teams", "1", "--threads", "1"],
         &["--chunk", "4097", "--teams", "3", "--threads", "5"],
-        &[
-            "--chunk",
-            "4095",
-            "--teams",
-            "64",
-            "--threads",
-            "1",
-            "--wire",
-            "gcc-ring",
-        ],
-        &["--teams", "1", "--threads", "40", "--wire", "gcc-slot"],
+        &["--chunk", "4095", "--teams", "64", "--threads", "1"],
+        &["--teams", "1", "--threads", "40"],
     ];
     for options in options {
         let ours = digest()
@@ -333,13 +321,12 @@ fn json_has_every_file() {
 
 #[test]
 fn wrong_words_are_named() {
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 6] = [
         (&[], &["PATH"]),
         (&["--teams", "0", "."], &["--teams"]),
         (&["--threads", "1025", "."], &["--threads"]),
         (&["--chunk", "0", "."], &["--chunk"]),
         (&["--chunk", "2G", "."], &["--chunk"]),
-        (&["--wire", "smoke", "."], &["`smoke`", "native"]),
         (&["--device", "gpu9", "."], &["`gpu9`", "host"]),
     ];
     for (args, words) in cases {

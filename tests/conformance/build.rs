@@ -4,7 +4,7 @@ const INCLUDE: &[&str] = &["../../shared-abi/include"];
 
 fn main() {
     image_build::kernel_crate("kernels").export("REVOFF_IMAGE_KERNELS");
-    let device_rt = image_build::static_library("../../device-rt/linkable");
+    let device_rt = image_build::static_library("linkable");
     let device_rt = [device_rt];
     image_build::c_image("calls", &["c/calls.c"], INCLUDE, &device_rt)
         .export("REVOFF_IMAGE_C_CALLS");

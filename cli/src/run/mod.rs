@@ -39,7 +39,7 @@ Rust gets one more, where its result goes: docs/guide.md, \"From C\".
 Examples:
   revoff run libhello.so u32:7
   revoff run sort.so --kernel sort --teams 8 --threads 32 inout:numbers.bin u64:1000
-  revoff run hello.so --kernel hello --functions ./hello_host.so --wire gcc-ring
+  revoff run hello.so --kernel hello --functions ./hello_host.so --teams 4
   revoff run kernel.ptx --link revoff.ptx --device cuda:0 --kernel hello
   revoff run kernel.ptx --device emu:sm_70 --trace 0.31 --threads 32 --kernel hello
 

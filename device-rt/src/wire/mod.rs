@@ -4,8 +4,11 @@
 //! The producers see memory only through the traits of [`shared_abi::words`], so
 //! the model checker runs the same code.
 
+#[cfg(feature = "gcc-wires")]
 pub mod gcc_ring;
+#[cfg(feature = "gcc-wires")]
 pub mod gcc_slot;
+#[cfg(feature = "gcc-wires")]
 pub mod gcn_queue;
 pub mod native;
 #[cfg(test)]
@@ -99,6 +102,12 @@ macro_rules! wires {
     };
 }
 
+#[cfg(not(feature = "gcc-wires"))]
+wires! {
+    native::Native,
+}
+
+#[cfg(feature = "gcc-wires")]
 wires! {
     native::Native,
     gcc_ring::Ring,

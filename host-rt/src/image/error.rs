@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use shared_abi::wire::WireKind;
 use targets::DeviceArch;
 use targets::choose::WayOut;
 
@@ -76,7 +77,10 @@ pub enum ImageError {
         reason: String,
     },
     /// The image does not support the requested wire.
-    #[error("{name} does not support wire `{wire}`; it supports {speaks}")]
+    #[error(
+        "{name} does not support wire `{wire}`; it supports {speaks}: {}",
+        wire_remedy(wire)
+    )]
     NoWire {
         /// The file, or the name of the bytes.
         name: String,
@@ -174,6 +178,15 @@ pub enum NoImage {
     /// A part is itself an image that is linked from parts.
     #[error("its part {0} has parts itself")]
     NestedParts(String),
+}
+
+/// How an image comes to support `wire`.
+fn wire_remedy(wire: &str) -> &'static str {
+    if WireKind::NATIVE.name() == Some(wire) {
+        "use another wire, or link the image with device-rt"
+    } else {
+        "use another wire, or rebuild the image with device-rt's feature `gcc-wires`"
+    }
 }
 
 debug_as_display!(ImageError);

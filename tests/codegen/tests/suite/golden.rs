@@ -65,7 +65,7 @@ fn text(bench: &Workbench, arch: &'static Arch) -> Result<String, String> {
             None => text += &lines(normalised(arch.target, function)),
         }
     }
-    let linkable = bench.built(super::rules::LINKABLE, arch)?;
+    let linkable = bench.built(super::rules::ALL_WIRES, arch)?;
     for function in reached(&linkable.functions, "GOMP_target_ext") {
         section(
             &mut text,

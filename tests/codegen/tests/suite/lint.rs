@@ -4,7 +4,7 @@ use codegen::lint::lint;
 use codegen::workbench::Workbench;
 use targets::arch::{Arch, Target};
 
-use crate::rules::LINKABLE;
+use crate::rules::{ALL_WIRES, LINKABLE};
 
 /// Images that are looked at on one architecture of each target: their own code is the
 /// same on all, and takes LLVM long for AMD's.
@@ -15,7 +15,7 @@ const ONCE: [&str; 3] = [
 ];
 
 pub(crate) fn images(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
-    let mut crates = vec![LINKABLE];
+    let mut crates = vec![LINKABLE, ALL_WIRES];
     if arch.target == Target::Nvptx {
         crates.extend(["device-rt/gcc", "examples/digest/kernel"]);
     }

@@ -29,6 +29,7 @@ const CHECKS: &[Check] = &[
     Check::everywhere("golden", golden::golden),
     Check::everywhere("primitives", rules::primitives),
     Check::everywhere("hand_over", rules::hand_over),
+    Check::everywhere("ordinary_images_use_native_alone", rules::native_alone),
     Check::everywhere("lint", lint::images),
     Check {
         name: "lint_finds_the_planted_kernel",

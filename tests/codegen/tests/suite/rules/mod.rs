@@ -6,10 +6,13 @@ mod nvptx;
 
 use codegen::listing::{Function, find};
 use codegen::workbench::Workbench;
+use shared_abi::gomp::REV_OFFLOAD_VAR;
 use targets::arch::{Arch, Target};
 
 pub(crate) const PROBES: &str = "tests/codegen/probes";
 pub(crate) const LINKABLE: &str = "device-rt/linkable";
+/// The same with the producers of GCC's wires.
+pub(crate) const ALL_WIRES: &str = "tests/conformance/linkable";
 
 /// Each primitive has the required instructions.
 pub(crate) fn primitives(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
@@ -23,12 +26,38 @@ pub(crate) fn primitives(bench: &Workbench, arch: &'static Arch) -> Result<(), S
 
 /// A call publishes and waits as its wire requires.
 pub(crate) fn hand_over(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
-    let built = bench.built(LINKABLE, arch)?;
+    let built = bench.built(ALL_WIRES, arch)?;
     let wrong = match arch.target {
         Target::Nvptx => nvptx::hand_over(arch, &built.functions),
         Target::Amdgcn => amdgcn::hand_over(arch, &built.functions),
     };
     all_right(&wrong)
+}
+
+/// Ordinary images contain the producer of `native` alone: nothing in them uses the variable by which
+/// the others find their wires.
+pub(crate) fn native_alone(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
+    let users = |dir| -> Result<Vec<String>, String> {
+        let built = bench.built(dir, arch)?;
+        let uses = |function: &&Function| {
+            let mut instructions = function.instructions();
+            instructions.any(|(_, instruction)| instruction.operands.contains(REV_OFFLOAD_VAR))
+        };
+        let users = built.functions.iter().filter(uses);
+        Ok(users.map(|function| function.name.clone()).collect())
+    };
+    let found = users(LINKABLE)?;
+    if !found.is_empty() {
+        return Err(format!(
+            "{LINKABLE} uses GCC's wires in {}",
+            found.join(", ")
+        ));
+    }
+    // The search must find the other producers.
+    if users(ALL_WIRES)?.is_empty() {
+        return Err(format!("nothing in {ALL_WIRES} uses GCC's wires"));
+    }
+    Ok(())
 }
 
 fn all_right(wrong: &[String]) -> Result<(), String> {
