@@ -128,12 +128,18 @@ pub trait SystemWords {
     unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
         let mut done = 0;
         // Many loads in flight at a time: over a bus, a single one takes as long as all.
-        while len - done >= 16 * IN_FLIGHT && to.addr().is_multiple_of(8) && at.is_multiple_of(16) {
-            let pairs: [_; IN_FLIGHT] =
-                core::array::from_fn(|i| self.load_pair(at + done + 16 * i));
+        while len - done >= 8 * IN_FLIGHT && (to.addr() | at).is_multiple_of(8) {
+            let at = at + done;
+            let words: [u64; IN_FLIGHT] = if at.is_multiple_of(16) {
+                let pairs: [_; IN_FLIGHT / 2] =
+                    core::array::from_fn(|i| self.load_pair(at + 16 * i));
+                core::array::from_fn(|i| pairs[i / 2][i % 2])
+            } else {
+                core::array::from_fn(|i| self.load64(at + 8 * i, Load::Relaxed))
+            };
             // SAFETY: that many more bytes are there, aligned as `to` is.
-            unsafe { to.add(done).cast::<[[u64; 2]; IN_FLIGHT]>().write(pairs) };
-            done += 16 * IN_FLIGHT;
+            unsafe { to.add(done).cast::<[u64; IN_FLIGHT]>().write(words) };
+            done += 8 * IN_FLIGHT;
         }
         while done < len {
             let at = at + done;
@@ -155,8 +161,8 @@ pub trait SystemWords {
     }
 }
 
-/// Pairs of words that [`SystemWords::read_bytes`] loads before it uses the first.
-const IN_FLIGHT: usize = 4;
+/// Words that [`SystemWords::read_bytes`] loads before it uses the first.
+const IN_FLIGHT: usize = 8;
 
 /// The number of the next `len` bytes, at least 1, to copy at once between memory at `address` and
 /// shared words at `at`: 8 if both are aligned for it; 4 if only the shared word is, since each of
