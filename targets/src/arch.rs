@@ -50,6 +50,9 @@ pub struct Arch {
     /// gfx942 it does not if it knows of no access in flight (llvm-project
     /// #178316); device-rt then waits itself.
     pub waits_for_write_back: bool,
+    /// Whether a store's scope is part of the instruction, so that LLVM's plain stores do not reach the
+    /// host in time; only on AMD GPUs.
+    pub stores_have_scope: bool,
     /// The vector registers that the waves of a SIMD unit share; none for other targets.
     pub vector_registers: Option<VectorRegisters>,
 }
@@ -99,6 +102,7 @@ const fn nvptx(name: &'static str, major: u32, minor: u32) -> Arch {
         ptx: Some((major, minor)),
         traps_in_place: true,
         waits_for_write_back: true,
+        stores_have_scope: false,
         vector_registers: None,
     }
 }
@@ -110,6 +114,7 @@ const fn amdgcn(name: &'static str, of_lane: u32, granule: u32) -> Arch {
         ptx: None,
         traps_in_place: true,
         waits_for_write_back: true,
+        stores_have_scope: false,
         vector_registers: Some(VectorRegisters { of_lane, granule }),
     }
 }
@@ -132,6 +137,7 @@ pub const ARCHES: &[Arch] = &[
     },
     Arch {
         waits_for_write_back: false,
+        stores_have_scope: true,
         ..amdgcn("gfx942", 512, 8)
     },
     amdgcn("gfx1030", 1024, 16),
@@ -139,7 +145,10 @@ pub const ARCHES: &[Arch] = &[
         traps_in_place: false,
         ..amdgcn("gfx1100", 1536, 24)
     },
-    amdgcn("gfx1201", 1536, 24),
+    Arch {
+        stores_have_scope: true,
+        ..amdgcn("gfx1201", 1536, 24)
+    },
 ];
 
 /// The architecture called `name`.

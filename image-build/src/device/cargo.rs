@@ -66,6 +66,9 @@ pub(crate) fn compile(
     if !arch.waits_for_write_back {
         flags.push("--cfg=revoff_write_back_unwaited".to_owned());
     }
+    if arch.stores_have_scope {
+        flags.push("--cfg=revoff_stores_have_scope".to_owned());
+    }
 
     let mut command = Command::new(toolchain.cargo());
     command

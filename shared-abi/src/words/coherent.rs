@@ -34,6 +34,13 @@ impl Coherent {
         Self { base }
     }
 
+    /// The address of byte offset `at`.
+    #[inline]
+    #[must_use]
+    pub fn address(&self, at: usize) -> u64 {
+        self.base.addr() as u64 + at as u64
+    }
+
     #[inline]
     fn u32(&self, at: usize) -> &AtomicU32 {
         // SAFETY: `new`'s caller vouched for `at`, for alignment, and for the

@@ -1,8 +1,8 @@
 //! Instructions allowed in code for AMD.
 //!
-//! Words are accessed by the compiler's own atomics here, always at system scope. At that scope
-//! LLVM uses compare-and-swap to change bits of memory, since PCIe has no operation for it, which
-//! leaves two operations in all.
+//! Words of mapped memory are accessed by the compiler's own atomics, at system scope. At that scope
+//! LLVM uses compare-and-swap to change bits of memory, since PCIe has no operation for it. Claims in
+//! device memory set and clear bits at agent scope.
 
 use targets::arch::Arch;
 
@@ -30,6 +30,12 @@ pub(super) fn wrong(arch: &Arch, instruction: &Instruction) -> Option<&'static s
         || ["cmpswap", "cmpswap_b32"]
             .iter()
             .any(|operation| op == format!("global_atomic_{operation}"));
+    let is_claim = ["or", "and", "or_b32", "and_b32"]
+        .iter()
+        .any(|operation| op == format!("global_atomic_{operation}"));
+    if is_claim {
+        return None;
+    }
     if !known {
         return Some("a read-modify-write that is not device-rt's");
     }
@@ -72,6 +78,12 @@ mod tests {
             ),
             ("gfx90a", "global_atomic_cmpswap v2, v4, v[2:3], s[8:9] glc"),
             ("gfx90a", "flat_atomic_add v[0:1], v2"),
+            ("gfx90a", "global_atomic_or v0, v[0:1], v2, off glc"),
+            ("gfx942", "global_atomic_and v[0:1], v2, off"),
+            (
+                "gfx1201",
+                "global_atomic_or_b32 v0, v[0:1], v2, off scope:SCOPE_DEV",
+            ),
             ("gfx90a", "flat_store_dword v[0:1], v2"),
             ("gfx90a", "ds_read_b32 v0, v1"),
         ] {

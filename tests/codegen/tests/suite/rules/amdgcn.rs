@@ -34,8 +34,22 @@ struct Family {
     stores: [&'static str; 3],
     /// Loads of 8, 32 and 64 bits.
     loads: [&'static str; 3],
-    /// Compare-and-swap, and add.
-    changes: [&'static str; 2],
+    /// An add.
+    add: &'static str,
+    /// The sequences of agent scope, for device memory.
+    agent: Agent,
+}
+
+/// Accesses of agent scope to words of 32 bits.
+struct Agent {
+    load: &'static str,
+    store: &'static str,
+    or: &'static str,
+    and: &'static str,
+    /// Before a release.
+    release: &'static [Step],
+    /// After an acquire.
+    acquire: &'static [Step],
 }
 
 const FAMILIES: &[Family] = &[
@@ -50,7 +64,15 @@ const FAMILIES: &[Family] = &[
             "flat_load_dword glc",
             "flat_load_dwordx2 glc",
         ],
-        changes: ["flat_atomic_cmpswap glc", "flat_atomic_add glc"],
+        add: "flat_atomic_add glc",
+        agent: Agent {
+            load: "global_load_dword glc",
+            store: "global_store_dword",
+            or: "global_atomic_or glc",
+            and: "global_atomic_and glc",
+            release: &[Loads, Stores],
+            acquire: &[Loads, Op("buffer_wbinvl1_vol")],
+        },
     },
     Family {
         arches: &["gfx90a"],
@@ -63,7 +85,15 @@ const FAMILIES: &[Family] = &[
             "flat_load_dword glc",
             "flat_load_dwordx2 glc",
         ],
-        changes: ["flat_atomic_cmpswap glc", "flat_atomic_add glc"],
+        add: "flat_atomic_add glc",
+        agent: Agent {
+            load: "global_load_dword glc",
+            store: "global_store_dword",
+            or: "global_atomic_or glc",
+            and: "global_atomic_and glc",
+            release: &[Loads, Stores],
+            acquire: &[Loads, Op("buffer_wbinvl1_vol")],
+        },
     },
     Family {
         arches: &["gfx942"],
@@ -80,7 +110,15 @@ const FAMILIES: &[Family] = &[
             "flat_load_dword sc0 sc1",
             "flat_load_dwordx2 sc0 sc1",
         ],
-        changes: ["flat_atomic_cmpswap sc0 sc1", "flat_atomic_add sc0 sc1"],
+        add: "flat_atomic_add sc0 sc1",
+        agent: Agent {
+            load: "global_load_dword sc1",
+            store: "global_store_dword sc1",
+            or: "global_atomic_or sc0",
+            and: "global_atomic_and sc0",
+            release: &[Loads, Stores, Op("buffer_wbl2 sc1")],
+            acquire: &[Loads, Op("buffer_inv sc1")],
+        },
     },
     Family {
         arches: &["gfx1030"],
@@ -93,7 +131,15 @@ const FAMILIES: &[Family] = &[
             "flat_load_dword glc dlc",
             "flat_load_dwordx2 glc dlc",
         ],
-        changes: ["flat_atomic_cmpswap glc", "flat_atomic_add glc"],
+        add: "flat_atomic_add glc",
+        agent: Agent {
+            load: "global_load_dword glc dlc",
+            store: "global_store_dword",
+            or: "global_atomic_or glc",
+            and: "global_atomic_and glc",
+            release: &[Loads, Stores],
+            acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
+        },
     },
     Family {
         arches: &["gfx1100"],
@@ -106,7 +152,15 @@ const FAMILIES: &[Family] = &[
             "flat_load_b32 glc",
             "flat_load_b64 glc",
         ],
-        changes: ["flat_atomic_cmpswap_b32 glc", "flat_atomic_add_u32 glc"],
+        add: "flat_atomic_add_u32 glc",
+        agent: Agent {
+            load: "global_load_b32 glc",
+            store: "global_store_b32",
+            or: "global_atomic_or_b32 glc",
+            and: "global_atomic_and_b32 glc",
+            release: &[Loads, Stores],
+            acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
+        },
     },
     Family {
         arches: &["gfx1201"],
@@ -123,10 +177,15 @@ const FAMILIES: &[Family] = &[
             "flat_load_b32 scope:SCOPE_SYS",
             "flat_load_b64 scope:SCOPE_SYS",
         ],
-        changes: [
-            "flat_atomic_cmpswap_b32 th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
-            "flat_atomic_add_u32 th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
-        ],
+        add: "flat_atomic_add_u32 th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
+        agent: Agent {
+            load: "global_load_b32 scope:SCOPE_DEV",
+            store: "global_store_b32 scope:SCOPE_DEV",
+            or: "global_atomic_or_b32 th:TH_ATOMIC_RETURN scope:SCOPE_DEV",
+            and: "global_atomic_and_b32 th:TH_ATOMIC_RETURN scope:SCOPE_DEV",
+            release: &[Loads, Stores],
+            acquire: &[Loads, Op("global_inv scope:SCOPE_DEV")],
+        },
     },
 ];
 
@@ -137,12 +196,21 @@ impl Family {
             .find(|family| family.arches.contains(&arch.name))
     }
 
-    /// Each primitive that touches memory. A bit is set and cleared by compare-and-swap,
-    /// since PCIe has no other operation for it.
+    /// A store of 16 bytes, where a store's scope is not part of the instruction.
+    fn store_pair(&self) -> Vec<Step> {
+        match self.stores[2] {
+            "flat_store_dwordx2" => vec![Op("global_store_dwordx4")],
+            "flat_store_b64" => vec![Op("global_store_b128")],
+            store64 => vec![Op(store64); 2],
+        }
+    }
+
+    /// Each primitive that touches memory.
     fn sequences(&self) -> Vec<(&'static str, Vec<Step>)> {
         let [store8, store32, store64] = self.stores.map(Op);
         let [load8, load32, load64] = self.loads.map(Op);
-        let [swap, add] = self.changes.map(Op);
+        let agent = &self.agent;
+        let agent_acquired = |op| [&[Op(op)], agent.acquire].concat();
         let released = |store| [self.release, &[store]].concat();
         let acquired = |load| [&[load], self.acquire].concat();
         // The acquire's wait is for a load, of which there is none.
@@ -154,12 +222,6 @@ impl Family {
             }
             release => [release, acquire].concat(),
         };
-        // Only words are handed over in device memory, and they are written through: no write-back
-        // needs to be waited for.
-        let device_released: Vec<_> = released(swap)
-            .into_iter()
-            .filter(|step| *step != WriteBack)
-            .collect();
         // Each word by itself, in memory before `written` is stored, and not delayed by a
         // write-back: see the wire's producer. There are no loads to wait for.
         let write_back = self.release.iter().filter(|step| matches!(step, Op(_)));
@@ -182,17 +244,21 @@ impl Family {
             ("system_store64_relaxed", vec![store64]),
             ("system_store64_release", released(store64)),
             ("system_load_pair", vec![load64; 2]),
-            ("system_store_pair", vec![store64; 2]),
+            ("system_store_pair", self.store_pair()),
             ("fence", [self.release, acquire].concat()),
             ("system_release_fence", self.release.to_vec()),
             ("system_acquire_fence", acquire.to_vec()),
             ("system_fence", fence),
-            ("ticket_add_relaxed", vec![add]),
-            ("device_load32_relaxed", vec![load32]),
-            ("device_load32_acquire", acquired(load32)),
-            ("device_store32_relaxed", vec![store32]),
-            ("device_or_acquire", acquired(swap)),
-            ("device_and_release", device_released),
+            ("ticket_add_relaxed", vec![Op(self.add)]),
+            ("device_load32_relaxed", vec![Op(agent.load)]),
+            ("device_load32_acquire", agent_acquired(agent.load)),
+            ("device_store32_relaxed", vec![Op(agent.store)]),
+            ("device_or_acquire", agent_acquired(agent.or)),
+            // What the claims protect is in words, which are written through.
+            (
+                "device_and_release",
+                [agent.release, &[Op(agent.and)]].concat(),
+            ),
         ]
     }
 }

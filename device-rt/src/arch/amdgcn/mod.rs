@@ -1,14 +1,16 @@
 //! AMD GPUs.
 //!
 //! LLVM lowers the compiler's own atomics, at system scope, to sequences of waits, write-backs and
-//! invalidations, which are correct except for one (see [`release`]). Claims in device memory need
-//! less, but rustc has neither narrower scopes nor inline assembly for this target.
+//! invalidations, which are correct except for one (see [`release`]). rustc has neither narrower
+//! scopes nor inline assembly for this target: `scoped.ll` has the accesses that need them.
+
+mod scoped;
 
 use core::arch::amdgpu;
 use core::cell::UnsafeCell;
 use core::intrinsics::gpu::amdgpu_dispatch_ptr;
 use core::panic::Location;
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::{Ordering, compiler_fence, fence};
 
 use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
 
@@ -30,8 +32,7 @@ unsafe extern "C" {
     safe fn steady_counter() -> i64;
 }
 
-/// Device memory.
-pub type DeviceMemory = Coherent;
+pub use scoped::{DeviceMemory, device_memory};
 
 /// Mapped memory.
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +47,6 @@ pub struct Mapped(Coherent);
 pub unsafe fn mapped(address: u64) -> Mapped {
     // SAFETY: the caller's promise is what `Coherent::new` asks for.
     Mapped(unsafe { Coherent::new(address as *mut u8) })
-}
-
-/// The device memory at a device address.
-///
-/// # Safety
-/// As for [`Coherent::new`].
-#[inline(always)]
-#[must_use]
-pub unsafe fn device_memory(address: u64) -> DeviceMemory {
-    // SAFETY: the caller's promise is what `Coherent::new` asks for.
-    unsafe { Coherent::new(address as *mut u8) }
 }
 
 /// The part of a release before its store: earlier stores reach memory, where the host and its
@@ -107,6 +97,13 @@ impl SystemWords for Mapped {
         }
         // Relaxed: after `release` it is a release.
         self.0.store64(at, value, Store::Relaxed);
+    }
+
+    #[cfg(not(revoff_stores_have_scope))]
+    #[inline(always)]
+    fn store_pair(&self, at: usize, pair: [u64; 2]) {
+        // SAFETY: `mapped`'s caller vouches for `at`, and ours for its alignment.
+        unsafe { scoped::store_pair(self.0.address(at), pair) };
     }
 
     #[inline(always)]
@@ -292,13 +289,16 @@ pub unsafe fn ballot(_lanes: u64, vote: bool) -> u64 {
     amdgpu::ballot(vote)
 }
 
-/// A compiler barrier: lanes in lock-step need no more.
+/// Keeps the compiler from moving accesses across: lanes in lock-step need no more.
 ///
 /// # Safety
 /// As for [`first`].
 #[inline(always)]
 pub unsafe fn converge(_lanes: u64) {
+    // LLVM's barrier holds lanes together, but it orders no memory.
+    compiler_fence(Ordering::SeqCst);
     amdgpu::wave_barrier();
+    compiler_fence(Ordering::SeqCst);
 }
 
 /// Whether plain loads and stores of words need not be aligned.
