@@ -7,8 +7,10 @@
 use core::cell::UnsafeCell;
 
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::DeviceConfig;
-use shared_abi::wire::WireKind;
+#[cfg(not(target_arch = "nvptx64"))]
+use shared_abi::{image::DeviceConfig, wire::WireKind};
+
+use crate::arch;
 
 /// A variable that the host writes after load and before the first launch, and
 /// that device code only reads.
@@ -32,14 +34,50 @@ impl<T: Copy + Send> HostWritten<T> {
     #[inline(always)]
     pub fn get(&self) -> T {
         // SAFETY: the host writes this only before a kernel starts, so no write overlaps this read.
-        unsafe { *self.0.get() }
+        unsafe { arch::read_constant(self.0.get()) }
     }
 }
 
+#[cfg(target_arch = "nvptx64")]
+pub use crate::arch::{RUNTIME, RuntimeConfig};
+
+/// The configuration that the host writes before the first launch.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type RuntimeConfig = HostWritten<DeviceConfig>;
+
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! fields {
+    ($($field:ident: $value:ty,)*) => {
+        impl RuntimeConfig {
+            $(
+                #[doc = concat!("See [`DeviceConfig::", stringify!($field), "`].")]
+                #[inline(always)]
+                #[must_use]
+                pub fn $field(&self) -> $value {
+                    self.get().$field
+                }
+            )*
+        }
+    };
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fields! {
+    wire_kind: u32,
+    slots: u32,
+    wire: u64,
+    claims: u64,
+    bounce: u64,
+    wake_word: u64,
+    bounce_blocks: u32,
+    lanes: u32,
+}
+
 /// The configuration of the runtime.
+#[cfg(not(target_arch = "nvptx64"))]
 #[unsafe(export_name = "__revoff_runtime")]
-#[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
-pub static RUNTIME: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
+#[cfg_attr(target_arch = "amdgpu", used(linker))]
+pub static RUNTIME: RuntimeConfig = HostWritten::new(DeviceConfig {
     wire_kind: WireKind::NONE.0,
     slots: 0,
     wire: 0,

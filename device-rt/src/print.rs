@@ -62,7 +62,7 @@ fn number(label: &str, what: u32, bits: u64) -> bool {
 }
 
 fn wire() -> WireKind {
-    WireKind(RUNTIME.get().wire_kind)
+    WireKind(RUNTIME.wire_kind())
 }
 
 fn call(what: u32, text: &str, bits: u64) -> bool {

@@ -59,7 +59,7 @@ pub unsafe fn target_ext(
     // crate pointers and `usize` are 64 bits wide.
     unsafe {
         let args = Args::new(count, hostaddrs.cast(), sizes.cast(), kinds.cast());
-        let kind = WireKind(RUNTIME.get().wire_kind);
+        let kind = WireKind(RUNTIME.wire_kind());
         let orders_memory = flags & REVOFF_FLAG_ARGS_ONLY == 0;
         let device_num = icvs.get().device_num;
         wire::call(kind, func as u64, args, device_num, orders_memory, status);

@@ -1,19 +1,18 @@
 //! Waking a sleeping host.
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::wire::WakeWord;
 use shared_abi::words::{Load, SystemWords};
 
 use crate::arch;
-use crate::host_written::HostWritten;
+use crate::host_written::RuntimeConfig;
 
 /// Wakes the host if it sleeps. Call it after publishing a request.
 #[inline(always)]
-pub(crate) fn wake_host(runtime: &HostWritten<DeviceConfig>) {
+pub(crate) fn wake_host(runtime: &RuntimeConfig) {
     if arch::CAN_WAKE {
         // SAFETY: the host filled `runtime` with the address of a wake word, which it keeps
         // while kernels of this image run.
-        let word = unsafe { arch::mapped(runtime.get().wake_word) };
+        let word = unsafe { arch::mapped(runtime.wake_word()) };
         wake_if_sleeping(&word, arch::wake_host);
     }
 }

@@ -7,7 +7,6 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::BounceHeader;
@@ -16,7 +15,7 @@ use shared_abi::words::{Store, SystemWords};
 use crate::arch::{self, DeviceMemory, Mapped, Space, Spaces};
 use crate::bounce::{self, Extent};
 use crate::call::{Args, Call};
-use crate::host_written::{HostWritten, REV_OFFLOAD_VAR};
+use crate::host_written::{REV_OFFLOAD_VAR, RuntimeConfig};
 
 /// The memory of one space that a call's entries span, in whole lines.
 #[derive(Clone, Copy)]
@@ -97,7 +96,7 @@ fn span(size: u64, kind: MapKind) -> Option<u64> {
 /// walking the arguments once more is cheaper than registers that keep both while the call
 /// waits.
 pub(crate) struct Prepared<'a> {
-    runtime: &'a HostWritten<DeviceConfig>,
+    runtime: &'a RuntimeConfig,
     call: Call,
     extent: Extent,
 }
@@ -105,16 +104,12 @@ pub(crate) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Claims an extent for `call` and fills it; `None` if the mapping is refused.
     #[inline(always)]
-    pub(crate) fn new(runtime: &'a HostWritten<DeviceConfig>, call: Call) -> Option<Self> {
+    pub(crate) fn new(runtime: &'a RuntimeConfig, call: Call) -> Option<Self> {
         let hulls = Hulls::of(call.args, call.spaces)?;
         let bytes = (Self::data_offset(call.args.count()) as u64)
             .checked_add(hulls.local.len())?
             .checked_add(hulls.shared.len())?;
-        let DeviceConfig {
-            slots,
-            bounce_blocks,
-            ..
-        } = runtime.get();
+        let (slots, bounce_blocks) = (runtime.slots(), runtime.bounce_blocks());
         let blocks = bounce::blocks_for(u32::try_from(bytes).ok()?, bounce_blocks)?;
         let mut this = Self {
             runtime,
@@ -192,7 +187,7 @@ impl<'a> Prepared<'a> {
                 }
             }
         }
-        bounce::release(&self.device(), self.runtime.get().slots, self.extent);
+        bounce::release(&self.device(), self.runtime.slots(), self.extent);
         // These wires return no status. A typed call learns from its results whether it was
         // served.
         Status::NONE
@@ -211,7 +206,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn device(&self) -> DeviceMemory {
         // SAFETY: the host wrote the address of the claims, which it keeps while kernels of this
         // image run.
-        unsafe { arch::device_memory(self.runtime.get().claims) }
+        unsafe { arch::device_memory(self.runtime.claims()) }
     }
 
     /// The bounce area.
@@ -219,7 +214,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn area(&self) -> Mapped {
         // SAFETY: the host wrote the address of the bounce area, which it keeps while kernels of
         // this image run.
-        unsafe { arch::mapped(self.runtime.get().bounce) }
+        unsafe { arch::mapped(self.runtime.bounce()) }
     }
 
     /// Byte offset in the extent of the copy of `addr`, if the host cannot reach `addr`.
@@ -253,7 +248,7 @@ impl<'a> Prepared<'a> {
     }
 
     fn device_address(&self, offset: usize) -> u64 {
-        self.runtime.get().bounce + (self.extent.offset() + offset) as u64
+        self.runtime.bounce() + (self.extent.offset() + offset) as u64
     }
 
     /// Device address of the array of addresses.

@@ -6,7 +6,6 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
@@ -14,7 +13,7 @@ use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
 use super::Wire;
 use crate::call::Call;
-use crate::host_written::HostWritten;
+use crate::host_written::RuntimeConfig;
 use crate::marshal::gcc::Prepared;
 use crate::wake::wake_host;
 use crate::{arch, lanes};
@@ -25,14 +24,14 @@ pub(crate) struct Ring;
 impl Wire for Ring {
     const KIND: WireKind = WireKind::GCC_RING;
 
-    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
         lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Ring {
     /// A lane that waits for an extent or for its ticket may wait for a neighbour.
-    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call_alone(runtime: &RuntimeConfig, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };

@@ -2,7 +2,6 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::claims::ClaimsHeader;
@@ -11,7 +10,7 @@ use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
 
 use super::Wire;
 use crate::call::Call;
-use crate::host_written::HostWritten;
+use crate::host_written::RuntimeConfig;
 use crate::marshal::gcc::Prepared;
 use crate::wake::wake_host;
 use crate::{arch, lanes};
@@ -22,14 +21,14 @@ pub(crate) struct Single;
 impl Wire for Single {
     const KIND: WireKind = WireKind::GCC_SLOT;
 
-    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
         lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Single {
     /// A lane that waits for an extent or the lock may wait for a neighbour.
-    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call_alone(runtime: &RuntimeConfig, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };

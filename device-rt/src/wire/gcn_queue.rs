@@ -10,7 +10,6 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{CALL, GcnCall, GcnMessage, GcnQueue, RAW, SLOTS, TEXT};
@@ -20,7 +19,7 @@ use super::Wire;
 use super::gcc_ring::wait;
 use crate::arch::{self, Mapped};
 use crate::call::Call;
-use crate::host_written::HostWritten;
+use crate::host_written::RuntimeConfig;
 use crate::lanes;
 use crate::marshal::gcc::Prepared;
 use crate::wake::wake_host;
@@ -31,14 +30,14 @@ pub(crate) struct Queue;
 impl Wire for Queue {
     const KIND: WireKind = WireKind::GCN_QUEUE;
 
-    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
         lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Queue {
     /// A lane that waits for an extent or for its ticket may wait for a neighbour.
-    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call_alone(runtime: &RuntimeConfig, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
@@ -61,12 +60,7 @@ impl Queue {
     }
 
     /// Prints `label` and a number of type `kind` with these bits.
-    pub(crate) fn print_number(
-        runtime: &HostWritten<DeviceConfig>,
-        label: &[u8],
-        kind: u32,
-        bits: u64,
-    ) {
+    pub(crate) fn print_number(runtime: &RuntimeConfig, label: &[u8], kind: u32, bits: u64) {
         lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);
             let ticket = draw(&queue, 1);
@@ -78,7 +72,7 @@ impl Queue {
 
     /// Prints `text`, in several messages if it is long. No other thread's message comes between
     /// them, unless the host drains the queue at the end of another launch.
-    pub(crate) fn print_text(runtime: &HostWritten<DeviceConfig>, text: &[u8]) {
+    pub(crate) fn print_text(runtime: &RuntimeConfig, text: &[u8]) {
         lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);
             let mut ticket = draw(&queue, text.len().div_ceil(2 * TEXT) as u32);
@@ -93,7 +87,7 @@ impl Queue {
 }
 
 #[inline(always)]
-fn mapped_queue(runtime: &HostWritten<DeviceConfig>) -> Mapped {
+fn mapped_queue(runtime: &RuntimeConfig) -> Mapped {
     // SAFETY: the host wrote the address of a wire of this kind, which it keeps while
     // kernels of this image run.
     unsafe { arch::mapped(runtime.get().wire) }

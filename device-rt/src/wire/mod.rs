@@ -14,13 +14,12 @@ pub mod native;
 #[cfg(test)]
 mod tests;
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 
 use crate::arch::{self, Spaces};
 use crate::call::{Args, Call, StatusTo};
-use crate::host_written::{HostWritten, RUNTIME};
+use crate::host_written::{RUNTIME, RuntimeConfig};
 
 /// A wire to the host.
 pub(crate) trait Wire {
@@ -28,7 +27,7 @@ pub(crate) trait Wire {
     const KIND: WireKind;
 
     /// Makes a call and waits for it, with the configuration that the host wrote.
-    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status;
+    fn call(runtime: &RuntimeConfig, call: Call) -> Status;
 }
 
 /// Makes a call on the wire `W` from the calling thread.

@@ -1,6 +1,5 @@
 //! Producer of [`native`](shared_abi::wire::native). docs/native-wire.md specifies the protocol.
 
-use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
@@ -16,7 +15,7 @@ use crate::arch::{self, DeviceMemory, Mapped};
 use crate::bounce::{self, Extent};
 use crate::call::Call;
 use crate::claims::{self, Claim};
-use crate::host_written::HostWritten;
+use crate::host_written::RuntimeConfig;
 use crate::lanes::{self, Lanes};
 use crate::marshal::native::{Layout, MarshalledIndex};
 use crate::wake::wake_host;
@@ -28,7 +27,7 @@ impl Wire for Native {
     const KIND: WireKind = WireKind::NATIVE;
 
     #[inline(always)]
-    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
         let count = call.args.count();
         if count > MAX_ARGS {
             return Status::REFUSED_MAPPING;
@@ -39,7 +38,7 @@ impl Wire for Native {
                 return Status::REFUSED_MAPPING;
             }
         }
-        let Some(blocks) = bounce::blocks_for(layout.bounce_bytes(), runtime.get().bounce_blocks)
+        let Some(blocks) = bounce::blocks_for(layout.bounce_bytes(), runtime.bounce_blocks())
         else {
             return Status::REFUSED_MAPPING;
         };
@@ -83,7 +82,7 @@ impl Wire for Native {
 /// walking the arguments once more is cheaper than registers that keep both while the call
 /// waits.
 struct Request<'a> {
-    runtime: &'a HostWritten<DeviceConfig>,
+    runtime: &'a RuntimeConfig,
     call: Call,
     rows: u32,
     reply_rows: u32,
@@ -100,11 +99,7 @@ impl Request<'_> {
     #[inline(always)]
     unsafe fn submit_and_wait(self, blocks: u32) -> Status {
         let (lanes, home) = (self.lanes, self.call.home_group);
-        let DeviceConfig {
-            slots,
-            bounce_blocks,
-            ..
-        } = self.runtime.get();
+        let (slots, bounce_blocks) = (self.runtime.slots(), self.runtime.bounce_blocks());
         let (device, pause) = (self.device(), arch::pause);
         let extent = bounce::claim(&device, slots, bounce_blocks, blocks, home, pause);
         // SAFETY: the caller's promise.
@@ -166,7 +161,7 @@ impl Request<'_> {
                 claims::release(&self.device(), claim);
             }
             if is_done {
-                bounce::release(&self.device(), self.runtime.get().slots, extent);
+                bounce::release(&self.device(), self.runtime.slots(), extent);
                 return status;
             }
             waiting = rest;
@@ -252,7 +247,7 @@ impl Request<'_> {
 
     #[inline(always)]
     fn producer(&self) -> Producer<Mapped> {
-        let DeviceConfig { wire, lanes, .. } = self.runtime.get();
+        let (wire, lanes) = (self.runtime.wire(), self.runtime.lanes());
         // SAFETY: the host filled `runtime` with the address of a wire with slots for that many
         // lanes, which it keeps while kernels of this image run.
         Producer::new(unsafe { arch::mapped(wire) }, lanes)
@@ -262,14 +257,14 @@ impl Request<'_> {
     fn bounce(&self) -> Mapped {
         // SAFETY: the host wrote the address of the bounce area, which it keeps while kernels of
         // this image run.
-        unsafe { arch::mapped(self.runtime.get().bounce) }
+        unsafe { arch::mapped(self.runtime.bounce()) }
     }
 
     #[inline(always)]
     fn device(&self) -> DeviceMemory {
         // SAFETY: the host wrote the address of the claims, which it keeps while kernels of this
         // image run.
-        unsafe { arch::device_memory(self.runtime.get().claims) }
+        unsafe { arch::device_memory(self.runtime.claims()) }
     }
 }
 

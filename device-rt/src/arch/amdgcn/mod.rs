@@ -32,7 +32,7 @@ unsafe extern "C" {
     safe fn steady_counter() -> i64;
 }
 
-pub use scoped::{DeviceMemory, device_memory};
+pub use scoped::{DeviceMemory, device_memory, read_constant};
 
 /// Mapped memory.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-; Accesses that Rust cannot express: atomics at agent (device) scope, and stores of 16 bytes.
+; Accesses that Rust cannot express: atomics at agent (device) scope, stores of 16 bytes, and loads from
+; memory that does not change while a kernel runs.
 ;
 ; librevoff_scoped.a has this module as bitcode. rustc links it with the code of the crates, because
 ; the member's name is that of a code generation unit. After a change, run
@@ -58,6 +59,12 @@ define void @revoff_store_pair(i64 %at, i64 %first, i64 %second) alwaysinline {
   store <2 x i64> %both, ptr addrspace(1) %pair, align 16
   call void asm sideeffect "", "~{memory}"()
   ret void
+}
+
+define i32 @revoff_constant_load(ptr %from) alwaysinline {
+  %constant = addrspacecast ptr %from to ptr addrspace(4)
+  %value = load i32, ptr addrspace(4) %constant, align 4, !invariant.load !0
+  ret i32 %value
 }
 
 !0 = !{}

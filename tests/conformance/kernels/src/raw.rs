@@ -6,7 +6,7 @@ use core::ptr;
 use crate::GOMP_target_ext;
 use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_BYTES, VALUE};
 use device_rt::host_written::RUNTIME;
-use device_rt::shared_abi::image::{DeviceConfig, FunctionInfo};
+use device_rt::shared_abi::image::FunctionInfo;
 
 /// A host function that takes any arguments.
 #[unsafe(export_name = "__revoff_fn_probe")]
@@ -16,8 +16,8 @@ pub static PROBE: FunctionInfo = FunctionInfo { signature: 0 };
 #[unsafe(export_name = "__revoff_fn_unregistered")]
 pub static UNREGISTERED: FunctionInfo = FunctionInfo { signature: 0 };
 
-/// Writes the function words of `probe`, `unregistered` and `act` to `words`, and the addresses of
-/// the image's wire and claims, and the lanes of its slots.
+/// Writes the function words of `probe`, `unregistered` and `act` to `words`, the addresses of
+/// the control variables and the claims, and the lanes of the wire's slots.
 ///
 /// # Safety
 /// `words` has six.
@@ -28,8 +28,11 @@ pub unsafe fn function_words(words: *mut u64) {
         // SAFETY: `i` is below three.
         unsafe { words.add(i).write(ptr::from_ref(info) as u64) };
     }
-    let DeviceConfig { claims, lanes, .. } = RUNTIME.get();
-    let runtime = [ptr::from_ref(&RUNTIME) as u64, claims, lanes.into()];
+    let runtime = [
+        ptr::from_ref(&crate::__gomp_additional_icvs) as u64,
+        RUNTIME.claims(),
+        RUNTIME.lanes().into(),
+    ];
     // SAFETY: three words are left.
     unsafe { words.add(3).cast::<[u64; 3]>().write(runtime) };
 }
