@@ -2,10 +2,6 @@
 
 use std::env;
 
-#[expect(
-    clippy::print_stdout,
-    reason = "this is how a build script speaks to cargo"
-)]
 fn main() {
     println!("cargo::rerun-if-changed=src/arch/amdgcn/librevoff_scoped.a");
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("amdgpu") {

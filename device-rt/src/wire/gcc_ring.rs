@@ -24,8 +24,8 @@ pub(crate) struct Ring;
 impl Wire for Ring {
     const KIND: WireKind = WireKind::GCC_RING;
 
-    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
-        lanes::serialize_lanes(|| Self::call_alone(runtime, call))
+    fn call(runtime: &RuntimeConfig, call: Call, report: impl Fn(Status) + Copy) {
+        lanes::serialize_lanes(|| report(Self::call_alone(runtime, call)))
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) struct Single;
 impl Wire for Single {
     const KIND: WireKind = WireKind::GCC_SLOT;
 
-    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
-        lanes::serialize_lanes(|| Self::call_alone(runtime, call))
+    fn call(runtime: &RuntimeConfig, call: Call, report: impl Fn(Status) + Copy) {
+        lanes::serialize_lanes(|| report(Self::call_alone(runtime, call)))
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct Queue;
 impl Wire for Queue {
     const KIND: WireKind = WireKind::GCN_QUEUE;
 
-    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
-        lanes::serialize_lanes(|| Self::call_alone(runtime, call))
+    fn call(runtime: &RuntimeConfig, call: Call, report: impl Fn(Status) + Copy) {
+        lanes::serialize_lanes(|| report(Self::call_alone(runtime, call)))
     }
 }
 
@@ -90,7 +90,7 @@ impl Queue {
 fn mapped_queue(runtime: &RuntimeConfig) -> Mapped {
     // SAFETY: the host wrote the address of a wire of this kind, which it keeps while
     // kernels of this image run.
-    unsafe { arch::mapped(runtime.get().wire) }
+    unsafe { arch::mapped(runtime.wire()) }
 }
 
 /// Draws `count` tickets; returns the first.

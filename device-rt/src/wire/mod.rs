@@ -26,8 +26,9 @@ pub(crate) trait Wire {
     /// The wire's kind, by which the host chooses it.
     const KIND: WireKind;
 
-    /// Makes a call and waits for it, with the configuration that the host wrote.
-    fn call(runtime: &RuntimeConfig, call: Call) -> Status;
+    /// Makes a call and waits for it, with the configuration that the host wrote. Reports the status
+    /// once, perhaps before the results are copied: until then it would occupy registers.
+    fn call(runtime: &RuntimeConfig, call: Call, report: impl Fn(Status) + Copy);
 }
 
 /// Makes a call on the wire `W` from the calling thread.
@@ -63,7 +64,7 @@ unsafe fn call_on<W: Wire>(
         spaces: Spaces::current(),
     };
     // SAFETY: the caller's promise.
-    unsafe { status.write(W::call(&RUNTIME, call)) };
+    W::call(&RUNTIME, call, |result| unsafe { status.write(result) });
 }
 
 /// The table of wires, and its dispatch. It has no function pointers: they hide a kernel's stack

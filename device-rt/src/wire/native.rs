@@ -4,9 +4,9 @@ use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::native::{
-    HEADER_ROWS, MAX_ARGS, MAX_LANES_WITH_SUMMARY, MapEntry, PLACE_SLOT, ROW_DATA, RequestMeta,
-    Summary, WRITTEN_BITS, cell, cell_data, is_at_wrap, is_list_in_slot, progress_offset,
-    replies_offset, reply_payload_row, row_offset, slot_offset,
+    HEADER_ROWS, MAX_ARGS, MAX_LANES_WITH_SUMMARY, MapEntry, PLACE_DEVICE, PLACE_SLOT, ROW_DATA,
+    RequestMeta, Summary, WRITTEN_BITS, cell, cell_data, is_at_wrap, is_list_in_slot,
+    progress_offset, replies_offset, reply_payload_row, row_offset, slot_offset,
 };
 use shared_abi::words::{Store, SystemWords};
 
@@ -17,7 +17,7 @@ use crate::call::Call;
 use crate::claims::{self, Claim};
 use crate::host_written::RuntimeConfig;
 use crate::lanes::{self, Lanes};
-use crate::marshal::native::{Layout, MarshalledIndex};
+use crate::marshal::native::{Layout, Placement};
 use crate::wake::wake_host;
 
 /// Calls through a slot for the lanes that call together.
@@ -27,20 +27,21 @@ impl Wire for Native {
     const KIND: WireKind = WireKind::NATIVE;
 
     #[inline(always)]
-    fn call(runtime: &RuntimeConfig, call: Call) -> Status {
+    fn call(runtime: &RuntimeConfig, call: Call, report: impl Fn(Status) + Copy) {
         let count = call.args.count();
         if count > MAX_ARGS {
-            return Status::REFUSED_MAPPING;
+            return report(Status::REFUSED_MAPPING);
         }
         let mut layout = Layout::new(count, call.spaces);
         for i in 0..count {
-            if layout.next(call.args.get(i)).is_err() {
-                return Status::REFUSED_MAPPING;
-            }
+            layout.next(call.args.get(i));
+        }
+        if layout.is_too_large() {
+            return report(Status::REFUSED_MAPPING);
         }
         let Some(blocks) = bounce::blocks_for(layout.bounce_bytes(), runtime.bounce_blocks())
         else {
-            return Status::REFUSED_MAPPING;
+            return report(Status::REFUSED_MAPPING);
         };
         let (rows, is_short) = (layout.request_rows(), layout.is_short());
         let reply_rows = layout.reply_rows();
@@ -71,8 +72,9 @@ impl Wire for Native {
             };
             // SAFETY: the lane alone; or the lanes that queried the active ones together, all of
             // which run the same code up to each warp operation.
-            Some(unsafe { request.submit_and_wait(blocks) })
-        })
+            unsafe { request.submit_and_wait(blocks, report) };
+            Some(())
+        });
     }
 }
 
@@ -97,7 +99,7 @@ impl Request<'_> {
     /// # Safety
     /// All of `lanes`, and no others, call this together.
     #[inline(always)]
-    unsafe fn submit_and_wait(self, blocks: u32) -> Status {
+    unsafe fn submit_and_wait(self, blocks: u32, report: impl Fn(Status)) {
         let (lanes, home) = (self.lanes, self.call.home_group);
         let (slots, bounce_blocks) = (self.runtime.slots(), self.runtime.bounce_blocks());
         let (device, pause) = (self.device(), arch::pause);
@@ -143,13 +145,12 @@ impl Request<'_> {
             };
             done = progress.done;
             let is_done = done >> at.rank & 1 != 0;
-            let mut status = Status::NONE;
             if is_done {
                 let reply = match progress.reply {
                     Some(reply) => reply,
                     None => self.producer().reply(at, |_| {}),
                 };
-                status = reply.status;
+                report(reply.status);
                 self.read_results(at, extent, reply.written);
             }
             // SAFETY: see above. The release comes after the loads of all lanes.
@@ -162,7 +163,7 @@ impl Request<'_> {
             }
             if is_done {
                 bounce::release(&self.device(), self.runtime.slots(), extent);
-                return status;
+                return;
             }
             waiting = rest;
         }
@@ -179,26 +180,34 @@ impl Request<'_> {
         if extent.blocks != 0 {
             rows.push([extent.first, extent.blocks]);
         }
-        each_entry(self.call, |i, entry, marshalled| {
+        each_entry(self.call, |i, (addr, size, kind), placement| {
+            let entry = MapEntry {
+                addr,
+                size,
+                kind: kind.0,
+                place: placement.place,
+                offset: placement.offset,
+            };
             if is_list_in_slot(count) {
-                rows.push_entry(entry);
+                rows.push_entry(&entry);
             } else {
                 let list = extent.offset() + i as usize * size_of::<MapEntry>();
-                for (word, value) in entry_words(entry).into_iter().enumerate() {
+                for (word, value) in entry_words(&entry).into_iter().enumerate() {
                     // Relaxed: N1 orders it.
                     self.bounce()
                         .store64(list + word * 8, value, Store::Relaxed);
                 }
             }
-            if marshalled.is_some() && MapKind(entry.kind).reads_device() {
-                let (from, len) = (entry.addr as *const u8, entry.size as usize);
-                let offset = extent.offset() + entry.offset as usize;
+            if placement.place != PLACE_DEVICE && kind.reads_device() {
+                // A marshalled range is at most as long as an extent.
+                let (from, len) = (addr as *const u8, size as u32);
+                let offset = extent.offset() + placement.offset as usize;
                 // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
                 unsafe {
-                    if entry.place == PLACE_SLOT {
+                    if placement.place == PLACE_SLOT {
                         rows.push_bytes(from, len);
                     } else {
-                        self.bounce().write_bytes(offset, from, len);
+                        self.bounce().write_bytes(offset, from, len as usize);
                     }
                 }
             }
@@ -226,20 +235,21 @@ impl Request<'_> {
         let producer = self.producer();
         let mut rows = producer.reply_rows(at);
         rows.skip(reply_payload_row(self.call.args.count()));
-        each_entry(self.call, |_, entry, marshalled| {
-            let Some(index) = marshalled.filter(|_| MapKind(entry.kind).writes_device()) else {
+        each_entry(self.call, |_, (addr, size, kind), placement| {
+            if placement.place == PLACE_DEVICE || !kind.writes_device() {
                 return;
-            };
-            let is_written = written & (1 << index) != 0;
-            let (to, len) = (entry.addr as *mut u8, entry.size as usize);
-            let offset = extent.offset() + entry.offset as usize;
+            }
+            let is_written = written & (1 << placement.index) != 0;
+            // A marshalled range is at most as long as an extent.
+            let (to, len) = (addr as *mut u8, size as u32);
+            let offset = extent.offset() + placement.offset as usize;
             // SAFETY: the caller of `GOMP_target_ext` vouches for the range, which is writable by its
             // kind.
             unsafe {
-                if entry.place == PLACE_SLOT {
+                if placement.place == PLACE_SLOT {
                     rows.pull_bytes(is_written, to, len, |_| {});
                 } else if is_written {
-                    self.bounce().read_bytes(offset, to, len);
+                    self.bounce().read_bytes(offset, to, len as usize);
                 }
             }
         });
@@ -270,12 +280,11 @@ impl Request<'_> {
 
 /// Walks the layout of a call, whose arguments all fit.
 #[inline(always)]
-fn each_entry(call: Call, mut visit: impl FnMut(u32, &MapEntry, Option<MarshalledIndex>)) {
+fn each_entry(call: Call, mut visit: impl FnMut(u32, (u64, u64, MapKind), Placement)) {
     let mut layout = Layout::new(call.args.count(), call.spaces);
     for i in 0..call.args.count() {
-        if let Ok((entry, marshalled)) = layout.next(call.args.get(i)) {
-            visit(i, &entry, marshalled);
-        }
+        let argument = call.args.get(i);
+        visit(i, argument, layout.next(argument));
     }
 }
 
@@ -556,13 +565,14 @@ impl<S: SystemWords> Rows<S> {
     /// # Safety
     /// `from` is readable for `len` bytes.
     #[inline(always)]
-    pub unsafe fn push_bytes(&mut self, from: *const u8, len: usize) {
-        let mut done = 0;
-        while done < len {
-            // SAFETY: `done < len`, for which the caller vouches.
-            let word = unsafe { read_word(from.add(done), len - done) };
+    pub unsafe fn push_bytes(&mut self, from: *const u8, len: u32) {
+        let (mut from, mut left) = (from, len);
+        while left > 0 {
+            // SAFETY: `left` bytes are there, for which the caller vouches.
+            let word = unsafe { read_word(from, left as usize) };
             self.push(halves(word));
-            done += ROW_DATA;
+            from = from.wrapping_add(ROW_DATA);
+            left = left.saturating_sub(ROW_DATA as u32);
         }
     }
 
@@ -576,21 +586,25 @@ impl<S: SystemWords> Rows<S> {
         &mut self,
         is_written: bool,
         to: *mut u8,
-        len: usize,
+        len: u32,
         pause: impl Fn(u32),
     ) {
+        let (mut to, mut left) = (to, len);
         if !is_written {
-            return self.skip(len.div_ceil(ROW_DATA) as u32);
+            return self.skip(left.div_ceil(ROW_DATA as u32));
         }
         let mut attempt = 0;
-        let mut done = 0;
-        while done < len {
+        while left > 0 {
+            let is_used = |i| i * ROW_DATA < left as usize;
+            let mut row = self.system.at_offset(0);
             let pairs: [[u64; 2]; IN_FLIGHT] = core::array::from_fn(|i| {
-                if done + i * ROW_DATA < len {
-                    self.system.load_pair(i * self.step as usize)
+                let pair = if is_used(i) {
+                    row.load_pair(0)
                 } else {
                     [cell(0, self.seq); 2]
-                }
+                };
+                row = row.at_offset(self.step as usize);
+                pair
             });
             let is_there = |&cell: &u64| cell_data(cell, self.seq).is_some();
             if !pairs.iter().flatten().all(is_there) {
@@ -599,15 +613,15 @@ impl<S: SystemWords> Rows<S> {
                 continue;
             }
             for (i, [low, high]) in pairs.into_iter().enumerate() {
-                let done = done + i * ROW_DATA;
-                if done < len {
+                if is_used(i) {
                     let word = u64::from(low as u32) | u64::from(high as u32) << 32;
-                    // SAFETY: `done < len`, for which the caller vouches.
-                    unsafe { write_word(to.add(done), word, len - done) };
+                    // SAFETY: `left` bytes are there, for which the caller vouches.
+                    unsafe { write_word(to.add(i * ROW_DATA), word, left as usize - i * ROW_DATA) };
                 }
             }
-            self.skip((len - done).div_ceil(ROW_DATA).min(IN_FLIGHT) as u32);
-            done += IN_FLIGHT * ROW_DATA;
+            self.skip(left.div_ceil(ROW_DATA as u32).min(IN_FLIGHT as u32));
+            to = to.wrapping_add(IN_FLIGHT * ROW_DATA);
+            left = left.saturating_sub((IN_FLIGHT * ROW_DATA) as u32);
         }
     }
 }
@@ -639,11 +653,14 @@ unsafe fn read_word(from: *const u8, len: usize) -> u64 {
         if len >= 8 && from.addr().is_multiple_of(8) {
             return from.cast::<u64>().read();
         }
-        let mut word = 0;
-        for i in 0..len.min(8) {
-            word |= u64::from(from.add(i).read()) << (8 * i);
+        // Shifts by constants, of half a word, take few registers.
+        let mut halves = [0; 2];
+        for i in 0..8 {
+            if i < len {
+                halves[i / 4] |= u32::from(from.add(i).read()) << (8 * (i % 4));
+            }
         }
-        word
+        u64::from(halves[0]) | u64::from(halves[1]) << 32
     }
 }
 
@@ -661,8 +678,11 @@ unsafe fn write_word(to: *mut u8, word: u64, len: usize) {
         if len >= 8 && to.addr().is_multiple_of(8) {
             return to.cast::<u64>().write(word);
         }
-        for i in 0..len.min(8) {
-            to.add(i).write((word >> (8 * i)) as u8);
+        let halves = halves(word);
+        for i in 0..8 {
+            if i < len {
+                to.add(i).write((halves[i / 4] >> (8 * (i % 4))) as u8);
+            }
         }
     }
 }

@@ -4,6 +4,8 @@
 mod serving;
 mod warps;
 
+use core::cell::Cell;
+
 use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
@@ -65,16 +67,18 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         launch: 0,
         spaces: Spaces::with_stack(STACK, u64::MAX),
     };
+    let status = Cell::new(Status(u32::MAX));
+    let report = |result| status.set(result);
     match kind {
-        WireKind::NATIVE => Native::call(&runtime, request),
+        WireKind::NATIVE => Native::call(&runtime, request, report),
         #[cfg(feature = "gcc-wires")]
-        WireKind::GCC_RING => Ring::call(&runtime, request),
+        WireKind::GCC_RING => Ring::call(&runtime, request, report),
         #[cfg(feature = "gcc-wires")]
-        WireKind::GCC_SLOT => Single::call(&runtime, request),
+        WireKind::GCC_SLOT => Single::call(&runtime, request, report),
         #[cfg(feature = "gcc-wires")]
-        WireKind::GCN_QUEUE => Queue::call(&runtime, request),
+        WireKind::GCN_QUEUE => Queue::call(&runtime, request, report),
         _ => {
-            let mut status = u32::MAX;
+            let mut result = u32::MAX;
             // SAFETY: the status goes to a variable of ours.
             unsafe {
                 call(
@@ -83,12 +87,13 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
                     args,
                     0,
                     true,
-                    StatusTo::new(&mut status),
+                    StatusTo::new(&mut result),
                 )
             };
-            Status(status)
+            report(Status(result));
         }
     }
+    status.get()
 }
 
 #[test]

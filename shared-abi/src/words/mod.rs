@@ -125,38 +125,44 @@ pub trait SystemWords {
     /// # Safety
     /// `to` is writable for `len` bytes, which no other thread touches.
     #[inline]
-    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
-        let mut done = 0;
+    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize)
+    where
+        Self: Sized,
+    {
+        let (mut from, mut to, mut left) = (self.at_offset(at), to, len);
+        let is_aligned = (to.addr() | at).is_multiple_of(8);
+        let has_pairs = at.is_multiple_of(16);
         // Many loads in flight at a time: over a bus, a single one takes as long as all.
-        while len - done >= 8 * IN_FLIGHT && (to.addr() | at).is_multiple_of(8) {
-            let at = at + done;
-            let words: [u64; IN_FLIGHT] = if at.is_multiple_of(16) {
-                let pairs: [_; IN_FLIGHT / 2] =
-                    core::array::from_fn(|i| self.load_pair(at + 16 * i));
+        while left >= 8 * IN_FLIGHT && is_aligned {
+            let words: [u64; IN_FLIGHT] = if has_pairs {
+                let pairs: [_; IN_FLIGHT / 2] = core::array::from_fn(|i| from.load_pair(16 * i));
                 core::array::from_fn(|i| pairs[i / 2][i % 2])
             } else {
-                core::array::from_fn(|i| self.load64(at + 8 * i, Load::Relaxed))
+                core::array::from_fn(|i| from.load64(8 * i, Load::Relaxed))
             };
             // SAFETY: that many more bytes are there, aligned as `to` is.
-            unsafe { to.add(done).cast::<[u64; IN_FLIGHT]>().write(words) };
-            done += 8 * IN_FLIGHT;
+            unsafe { to.cast::<[u64; IN_FLIGHT]>().write(words) };
+            from = from.at_offset(8 * IN_FLIGHT);
+            to = to.wrapping_add(8 * IN_FLIGHT);
+            left -= 8 * IN_FLIGHT;
         }
-        while done < len {
-            let at = at + done;
-            // SAFETY: `done < len`, for which the caller vouches.
-            let to = unsafe { to.add(done) };
-            let step = step(to.addr(), at, len - done);
+        let mut at = at;
+        while left > 0 {
+            let step = step(to.addr(), at, left);
             // SAFETY: `step` returns a size that is left, and suits both alignments.
             unsafe {
                 match step {
-                    8 => to.cast::<u64>().write(self.load64(at, Load::Relaxed)),
+                    8 => to.cast::<u64>().write(from.load64(0, Load::Relaxed)),
                     4 => to
                         .cast::<u32>()
-                        .write_unaligned(self.load32(at, Load::Relaxed)),
-                    _ => to.write(self.load8(at)),
+                        .write_unaligned(from.load32(0, Load::Relaxed)),
+                    _ => to.write(from.load8(0)),
                 }
             }
-            done += step;
+            from = from.at_offset(step);
+            to = to.wrapping_add(step);
+            at += step;
+            left -= step;
         }
     }
 }

@@ -2,12 +2,14 @@
 
 extern crate std;
 
+use core::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::vec::Vec;
 use std::{panic, thread};
 
 use shared_abi::map_kind::MapKind;
+use shared_abi::status::Status;
 
 use super::serving::{CHANGE, Serving, byte_of, status_of};
 use super::{Call, Native, Wire};
@@ -51,7 +53,8 @@ fn call(serving: &Arc<Serving>, func: u64, home_group: u32, size: usize) {
     let args = unsafe { Args::new(1, &raw const addr, &raw const size, &raw const kind) };
     let published = Arc::clone(serving);
     replying_when(move || published.has(func));
-    let status = Native::call(
+    let status = Cell::new(Status::NONE);
+    Native::call(
         &serving.runtime(),
         Call {
             func,
@@ -62,8 +65,9 @@ fn call(serving: &Arc<Serving>, func: u64, home_group: u32, size: usize) {
             launch: 0,
             spaces: Spaces::with_stack(addr, addr + size),
         },
+        |result| status.set(result),
     );
-    assert_eq!(status, status_of(func), "{func:x}");
+    assert_eq!(status.get(), status_of(func), "{func:x}");
     for i in 0..size as usize {
         // SAFETY: `i` is inside.
         let byte = unsafe { bytes.add(i).read() };
