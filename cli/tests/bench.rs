@@ -71,6 +71,11 @@ fn json_is_as_documented() {
     let mut documented = documented();
     documented
         .retain(|path| !path.starts_with("failed[]") && !path.starts_with("native_to_peers[]"));
+    // These lists are empty if the state of the machine changes in each round.
+    found.remove("calls[].groups");
+    if found.remove("native_to_empty") {
+        documented.retain(|path| !path.starts_with("native_to_empty[]"));
+    }
     assert_eq!(found, documented);
 
     assert_eq!(answer["schema"], 3);

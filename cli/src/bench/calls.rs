@@ -112,7 +112,13 @@ impl Case {
         let rate = Rate::of(&self.rates);
         let is_timed = self.latency.len() > 0;
         let percentile = |percent| is_timed.then(|| self.latency.percentile(percent));
-        let p50_ns = percentile(50.0);
+        let (p50_ns, floor_p50_ns) = (percentile(50.0), self.floor.p50_ns());
+        let p50_to_floor = match groups::largest(&groups) {
+            Some(group) => group.p50_to_floor,
+            None => p50_ns
+                .zip(floor_p50_ns)
+                .map(|(ns, floor)| ns as f64 / floor as f64),
+        };
         Some(Calls {
             wire: self.item.wire().to_owned(),
             waiting: self.item.setup.waiting_name().to_owned(),
@@ -123,11 +129,11 @@ impl Case {
             rounds: self.rates.len() as u32,
             requests: self.requests,
             rate_to_floor: rate.median / floor.rate.median,
-            p50_to_floor: groups::largest(&groups).and_then(|group| group.p50_to_floor),
+            p50_to_floor,
             rate,
             p50_ns,
             p99_ns: percentile(99.0),
-            floor_p50_ns: self.floor.p50_ns(),
+            floor_p50_ns,
             groups,
             cores: self.cores.filter(|_| self.pinned),
         })
