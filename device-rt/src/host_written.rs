@@ -4,13 +4,16 @@
 //! the image writes its variables: each would keep its initial value, and no call would be made.
 //! `used(linker)` rules that out.
 
+#[cfg(target_arch = "amdgpu")]
+mod amdgcn;
+#[cfg(target_arch = "nvptx64")]
+mod nvptx64;
+
 use core::cell::UnsafeCell;
 
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
 #[cfg(not(target_arch = "nvptx64"))]
 use shared_abi::{image::DeviceConfig, wire::WireKind};
-
-use crate::arch;
 
 /// A variable that the host writes after load and before the first launch, and
 /// that device code only reads.
@@ -34,12 +37,26 @@ impl<T: Copy + Send> HostWritten<T> {
     #[inline(always)]
     pub fn get(&self) -> T {
         // SAFETY: the host writes this only before a kernel starts, so no write overlaps this read.
-        unsafe { arch::read_constant(self.0.get()) }
+        unsafe { read(self.0.get()) }
     }
 }
 
+#[cfg(target_arch = "amdgpu")]
+use amdgcn::read;
+
+/// Reads a variable.
+///
+/// # Safety
+/// `from` is readable, and nobody writes it while kernels run.
+#[cfg(not(target_arch = "amdgpu"))]
+#[inline(always)]
+unsafe fn read<T: Copy>(from: *const T) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { *from }
+}
+
 #[cfg(target_arch = "nvptx64")]
-pub use crate::arch::{RUNTIME, RuntimeConfig};
+pub use nvptx64::{RUNTIME, RuntimeConfig};
 
 /// The configuration that the host writes before the first launch.
 #[cfg(not(target_arch = "nvptx64"))]

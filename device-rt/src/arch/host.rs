@@ -130,17 +130,6 @@ pub fn system_fence() {
     fence(Ordering::AcqRel);
 }
 
-/// Reads a variable that nobody writes while kernels run.
-///
-/// # Safety
-/// `from` is readable, and nobody writes it meanwhile.
-#[inline(always)]
-#[must_use]
-pub unsafe fn read_constant<T: Copy>(from: *const T) -> T {
-    // SAFETY: the caller's promise.
-    unsafe { *from }
-}
-
 /// Nanoseconds since some fixed moment; 0 outside a launch.
 #[must_use]
 pub fn clock() -> u64 {

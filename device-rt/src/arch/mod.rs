@@ -6,8 +6,6 @@
 //! | `Mapped` | [`SystemWords`](shared_abi::words::SystemWords) on mapped memory |
 //! | `DeviceMemory` | [`DeviceWords`](shared_abi::words::DeviceWords) on device memory |
 //! | `mapped`, `device_memory` | the memory at a device address, as one of these |
-//! | `read_constant` | reads a variable that nobody writes while kernels run |
-//! | `RUNTIME`, `RuntimeConfig` | the configuration, only on an architecture that keeps it elsewhere than [`host_written`](crate::host_written) does |
 //! | `Spaces` | the address space of an address |
 //! | `context` | the calling thread's indices |
 //! | `clock` | nanoseconds, for measurements |

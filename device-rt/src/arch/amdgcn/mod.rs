@@ -32,7 +32,7 @@ unsafe extern "C" {
     safe fn steady_counter() -> i64;
 }
 
-pub use scoped::{DeviceMemory, device_memory, read_constant};
+pub use scoped::{DeviceMemory, device_memory};
 
 /// Mapped memory.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,5 @@
 //! The accesses of `scoped.ll`.
 
-use core::mem::MaybeUninit;
-
 use shared_abi::words::{DeviceWords, Load, Store};
 
 unsafe extern "C" {
@@ -11,7 +9,6 @@ unsafe extern "C" {
     fn revoff_agent_store_release(at: u64, value: u32);
     fn revoff_agent_or_acquire(at: u64, mask: u32) -> u32;
     fn revoff_agent_and_release(at: u64, mask: u32) -> u32;
-    fn revoff_constant_load(from: *const u32) -> u32;
     #[cfg(not(revoff_stores_have_scope))]
     fn revoff_store_pair(at: u64, first: u64, second: u64);
 }
@@ -81,24 +78,4 @@ impl DeviceWords for DeviceMemory {
 pub(super) unsafe fn store_pair(at: u64, [first, second]: [u64; 2]) {
     // SAFETY: the caller's promise.
     unsafe { revoff_store_pair(at, first, second) };
-}
-
-/// Reads a variable that nobody writes while kernels run, by scalar loads.
-///
-/// # Safety
-/// `from` is the address of a static, which nobody writes while kernels run.
-#[inline(always)]
-#[must_use]
-pub unsafe fn read_constant<T: Copy>(from: *const T) -> T {
-    const { assert!(size_of::<T>().is_multiple_of(4) && align_of::<T>() >= 4) };
-    let mut value = MaybeUninit::<T>::uninit();
-    for i in 0..size_of::<T>() / 4 {
-        // SAFETY: the caller's promise; `i` is inside.
-        unsafe {
-            let word = revoff_constant_load(from.cast::<u32>().add(i));
-            value.as_mut_ptr().cast::<u32>().add(i).write(word);
-        }
-    }
-    // SAFETY: a copy of all words of a `T`.
-    unsafe { value.assume_init() }
 }

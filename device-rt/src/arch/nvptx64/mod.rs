@@ -4,17 +4,15 @@
 //! an ordered read-modify-write to a bare `atom` (relaxed, device scope), and rejects acquire and
 //! release below `sm_70`.
 
-mod config;
 #[cfg_attr(target_feature = "sm_70", path = "ordered.rs")]
 #[cfg_attr(not(target_feature = "sm_70"), path = "membar.rs")]
 mod instructions;
 mod lanes;
 mod words;
 
-pub use config::{RUNTIME, RuntimeConfig};
 pub use instructions::pause;
 pub use lanes::{active_lanes, any, ballot, converge, first, independent_lanes, lane, warp_size};
-pub use words::{DeviceMemory, Mapped, device_memory, mapped, read_constant};
+pub use words::{DeviceMemory, Mapped, device_memory, mapped};
 
 use core::arch::asm;
 use core::arch::nvptx::{

@@ -56,17 +56,6 @@ fn to_global(address: u64) -> u64 {
     global
 }
 
-/// Reads a variable that nobody writes while kernels run.
-///
-/// # Safety
-/// `from` is readable, and nobody writes it meanwhile.
-#[inline(always)]
-#[must_use]
-pub unsafe fn read_constant<T: Copy>(from: *const T) -> T {
-    // SAFETY: the caller's promise.
-    unsafe { *from }
-}
-
 // The callers of `mapped` and `device_memory` vouch for each offset, so that every access below is
 // to a valid, aligned and global address.
 
