@@ -32,6 +32,7 @@ mod arena;
 mod blocks;
 mod budget;
 mod error;
+mod few;
 mod foreign;
 mod kinds;
 mod plan;
@@ -170,9 +171,14 @@ impl Mapper {
         if args.is_empty() {
             return call(&mut [], &[]).map_err(RunError::Call);
         }
+        let mut memory = few::Memory::new();
         let guard = ScratchGuard(&mut self.scratch);
         let scratch = &mut *guard.0;
-        scratch.prepare(&self.limits, args, present)?;
+        // SAFETY: `memory` lives longer than `guard`, with which the request ends.
+        let few = unsafe { scratch.prepare_few(&mut memory, &self.limits, args, present) };
+        if !few {
+            scratch.prepare(&self.limits, args, present)?;
+        }
         if !scratch.fetches.is_empty() {
             transfer.fetch(&scratch.fetches).map_err(MapError::Fetch)?;
         }

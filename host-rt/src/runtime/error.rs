@@ -96,6 +96,7 @@ mod tests {
             kernel: "slow".to_owned(),
             after: std::time::Duration::from_secs(1),
             pending: vec![],
+            has_ended: false,
         };
         for (debug, display) in [
             (format!("{error:?}"), error.to_string()),

@@ -124,6 +124,30 @@ fn data_args(max: usize) -> impl Strategy<Value = Vec<Arg>> {
     })
 }
 
+/// A few small ranges that do not overlap, and values.
+fn few_args() -> impl Strategy<Value = Vec<Arg>> {
+    const KINDS: [MapKind; 4] = [
+        MapKind::TO,
+        MapKind::FROM,
+        MapKind::TOFROM,
+        MapKind::FIRSTPRIVATE_INT,
+    ];
+    let one = (
+        prop::sample::select(&KINDS[..]),
+        0..16u64,
+        1..48u64,
+        0..5u16,
+    );
+    prop::collection::vec(one, 1..5).prop_map(|args| {
+        let args = args.into_iter().enumerate();
+        args.map(|(index, (kind, at, size, align))| {
+            let addr = BASE + index as u64 * 64 + at;
+            arg(MapKind(kind.0 | align << 8), addr, size)
+        })
+        .collect()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -169,6 +193,35 @@ proptest! {
                 prop_assert_eq!(*byte, model.host[&(BASE + at + i as u64)]);
             }
         }
+    }
+
+    /// The layout of a few small ranges agrees with the general one, which small limits choose.
+    #[test]
+    fn few_ranges_are_mapped_like_many(args in few_args()) {
+        let run = |max_bytes| {
+            let mut sim = Sim::new(MEMORY);
+            let mut seen = Vec::new();
+            let limits = Limits { max_bytes, ..Limits::default() };
+            limited(limits).run(&args, &PresentTable::new(), &mut sim, |_, host| {
+                assert!(exclusive_is_true(host));
+                for (index, host) in host.iter().enumerate() {
+                    seen.push((host.size, host.kind, host.exclusive, host.present));
+                    if host.kind.plain() == MapKind::FIRSTPRIVATE_INT {
+                        seen.push((host.ptr.addr() as u64, host.kind, false, false));
+                        continue;
+                    }
+                    let align = host.kind.align().unwrap();
+                    assert_eq!(host.ptr.addr() % align, 0);
+                    for (i, byte) in bytes(host).iter_mut().enumerate() {
+                        seen.push((u64::from(*byte), host.kind, false, false));
+                        *byte = written(index, i as u64, *byte);
+                    }
+                }
+                Ok::<_, Infallible>(())
+            }).unwrap();
+            (seen, sim.bytes, sim.fetched, sim.stored)
+        };
+        prop_assert_eq!(run(1 << 20), run(700));
     }
 
     #[test]
