@@ -128,7 +128,7 @@ pub(super) fn system_fence_acq_rel() {
 
 /// Orders everything before with everything after, at system scope.
 #[inline(always)]
-pub(super) fn system_fence() {
+pub(super) fn system_fence_sc() {
     // SAFETY: touches no memory itself.
     unsafe { asm!("membar.sys;", options(nostack)) };
 }

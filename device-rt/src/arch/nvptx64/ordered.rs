@@ -127,7 +127,7 @@ pub(super) fn system_fence_acq_rel() {
 
 /// Orders everything before with everything after, at system scope.
 #[inline(always)]
-pub(super) fn system_fence() {
+pub(super) fn system_fence_sc() {
     // SAFETY: touches no memory itself.
     unsafe { asm!("fence.sc.sys;", options(nostack)) };
 }

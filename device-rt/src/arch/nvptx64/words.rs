@@ -105,7 +105,7 @@ impl SystemWords for Mapped {
 
     #[inline(always)]
     fn fence(&self) {
-        instructions::system_fence();
+        instructions::system_fence_sc();
     }
 
     #[inline(always)]
