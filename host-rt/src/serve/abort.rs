@@ -42,7 +42,7 @@ impl Server {
                     function: functions.name_of(call.word),
                 };
                 launches.record(call.launch, &error);
-                self.run_foreign(|| log_failure(call.launch, &error));
+                log_failure(call.launch, &error);
             }
             // The functions that keep all threads may never return. A call of another launch might
             // keep this thread, too.

@@ -1,7 +1,7 @@
 //! The running launches and their failed calls.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::lock;
@@ -55,8 +55,9 @@ impl LaunchState {
 #[derive(Debug, Default)]
 pub(super) struct Launches {
     running: Mutex<Running>,
-    /// Whether calls of a launch were ever aborted. Most programs never look further.
-    any_aborted: AtomicBool,
+    /// The number of running launches whose calls are aborted. It changes with `running` locked, and
+    /// saves calls of other programs the lock.
+    aborted: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -87,22 +88,28 @@ impl Launches {
 
     /// Ends a launch; `false` if it had ended before.
     pub(super) fn end(&self, launch: &LaunchState) -> bool {
-        lock(&self.running).by_key.remove(&launch.key).is_some()
+        let mut running = lock(&self.running);
+        let was_running = running.by_key.remove(&launch.key).is_some();
+        // Relaxed, here and below: the lock orders `LaunchState::aborted`, and the number is a hint.
+        if was_running && launch.aborted.load(Ordering::Relaxed) {
+            self.aborted.fetch_sub(1, Ordering::Relaxed);
+        }
+        was_running
     }
 
-    /// Aborts the calls of a launch from now on.
+    /// Aborts the calls of a launch from now on. A call that is taken meanwhile may still begin.
     pub(super) fn abort(&self, launch: &LaunchState) {
-        // Relaxed: a call that is taken meanwhile may still begin; the caller looks again for calls
-        // that are running.
-        launch.aborted.store(true, Ordering::Relaxed);
-        self.any_aborted.store(true, Ordering::Relaxed);
+        let running = lock(&self.running);
+        let is_running = running.by_key.contains_key(&launch.key);
+        if is_running && !launch.aborted.swap(true, Ordering::Relaxed) {
+            self.aborted.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether the calls of the launch `key` are aborted. If no running launch has this key, they
     /// are only if those of all running launches are: the call may belong to any of them.
     pub(super) fn is_aborted(&self, key: u32) -> bool {
-        // Relaxed: see `abort`.
-        if !self.any_aborted.load(Ordering::Relaxed) {
+        if self.aborted.load(Ordering::Relaxed) == 0 {
             return false;
         }
         let running = lock(&self.running);

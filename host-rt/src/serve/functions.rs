@@ -116,7 +116,7 @@ pub(crate) enum FunctionError {
     Foreign(ForeignError),
     /// It ran and failed.
     Failed(String),
-    /// Its launch was aborted while it ran, and the call is completed.
+    /// Its launch was aborted.
     Aborted,
 }
 

@@ -155,6 +155,10 @@ impl Worker {
                 };
                 catch_unwind(AssertUnwindSafe(|| {
                     mapper.run(args, &server.present, &mut transfer, |pointers, args| {
+                        // Reading the arguments may have taken long.
+                        if server.requests.launches.is_aborted(launch) {
+                            return Err(FunctionError::Aborted);
+                        }
                         let result =
                             in_flight.run(|| call_mapped(function, raw_args, pointers, args));
                         // The caller may be gone, and what it points to.
