@@ -4,8 +4,8 @@ use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::native::{
-    HEADER_ROWS, MAX_ARGS, MAX_LANES_WITH_SUMMARY, MapEntry, PLACE_DEVICE, PLACE_SLOT, ROW_DATA,
-    RequestMeta, Summary, WRITTEN_BITS, cell, cell_data, is_at_wrap, is_list_in_slot,
+    HEADER_ROWS, MAX_ARGS, MAX_LANES_WITH_SUMMARY, MapEntry, PLACE_DEVICE, PLACE_SLOT, ROW,
+    ROW_DATA, RequestMeta, Summary, WRITTEN_BITS, cell, cell_data, is_at_wrap, is_list_in_slot,
     progress_offset, replies_offset, reply_payload_row, row_offset, slot_offset,
 };
 use shared_abi::words::{Store, SystemWords};
@@ -349,9 +349,6 @@ impl Progress {
     }
 }
 
-/// Rows in a processor's cache line.
-const LINE_ROWS: u32 = 4;
-
 /// Rows of a reply that a lane loads before it uses the first: over a bus, one load takes as long as
 /// all.
 const IN_FLIGHT: usize = 4;
@@ -364,6 +361,9 @@ pub struct Producer<S> {
 }
 
 impl<S: SystemWords> Producer<S> {
+    /// Rows of a lone lane in a cache line.
+    const LINE_ROWS: u32 = (S::LINE / ROW) as u32;
+
     /// The wire in `system`, with slots for up to `lanes` lanes.
     pub const fn new(system: S, lanes: u32) -> Self {
         Self { system, lanes }
@@ -416,7 +416,7 @@ impl<S: SystemWords> Producer<S> {
             return;
         }
         let slot = slot_offset(self.lanes, at.claim.slot);
-        for row in (LINE_ROWS..rows).step_by(LINE_ROWS as usize) {
+        for row in (Self::LINE_ROWS..rows).step_by(Self::LINE_ROWS as usize) {
             let offset = slot + row_offset(row, at.rank, at.count);
             self.system.prefetch_to_store(offset);
         }
@@ -429,7 +429,7 @@ impl<S: SystemWords> Producer<S> {
         if !S::PREFETCHES {
             return;
         }
-        for row in (LINE_ROWS..rows).step_by(LINE_ROWS as usize) {
+        for row in (Self::LINE_ROWS..rows).step_by(Self::LINE_ROWS as usize) {
             self.system.prefetch(self.reply_offset(at, row));
         }
     }

@@ -32,12 +32,12 @@ mod arena;
 mod blocks;
 mod budget;
 mod error;
-mod few;
 mod foreign;
 mod kinds;
 mod plan;
 mod pointers;
 mod present;
+mod small_args;
 mod transfer;
 
 #[cfg(test)]
@@ -171,12 +171,12 @@ impl Mapper {
         if args.is_empty() {
             return call(&mut [], &[]).map_err(RunError::Call);
         }
-        let mut memory = few::Memory::new();
+        let mut memory = small_args::Memory::new();
         let guard = ScratchGuard(&mut self.scratch);
         let scratch = &mut *guard.0;
         // SAFETY: `memory` lives longer than `guard`, with which the request ends.
-        let few = unsafe { scratch.prepare_few(&mut memory, &self.limits, args, present) };
-        if !few {
+        let is_small = unsafe { scratch.prepare_small(&mut memory, &self.limits, args, present) };
+        if !is_small {
             scratch.prepare(&self.limits, args, present)?;
         }
         if !scratch.fetches.is_empty() {

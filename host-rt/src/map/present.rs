@@ -76,7 +76,9 @@ pub enum InsertError {
 #[non_exhaustive]
 pub enum RemoveError {
     /// A running request uses it.
-    #[error("present data {0} is in use by a running host call; remove it after its kernel ended")]
+    #[error(
+        "present data {0} is in use by a running host call; remove it after the host function has returned"
+    )]
     InUse(PresentRange),
     /// No range begins at the address.
     #[error("no present data begins at device address {0:#x}")]

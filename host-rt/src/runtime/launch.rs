@@ -85,7 +85,10 @@ impl Launch {
     /// Returns whether the kernel has ended. Waits for that, at most a second, while it makes calls.
     ///
     /// On GPUs, calls do not name their launch. They are aborted once all running launches are
-    /// that can call. GCC's wires have no status: their running calls are not aborted.
+    /// that can call. Running calls are not aborted on GCC's wires, which have no status, and if
+    /// another runtime maps the arguments of the function, as libgomp does.
+    ///
+    /// A serving thread whose function never returns is not waited for when the runtime is dropped.
     pub fn abort(&self) -> bool {
         let is_done = || self.running.is_done();
         if !self.state.calls_host {

@@ -34,16 +34,13 @@ impl Server {
         let mut last_call = begin;
         let mut worker = None;
         while !is_done() {
-            let mut has_called = false;
-            for call in self.abort_calls(|key| launches.is_aborted(key)) {
-                has_called = true;
-                let functions = self.requests.functions.load();
-                let error = CallError::Aborted {
-                    function: functions.name_of(call.word),
-                };
-                launches.record(call.launch, &error);
-                log_failure(call.launch, &error);
-            }
+            let is_aborted = |key| launches.is_aborted(key);
+            let mut has_called = self.abort_calls(is_aborted, |key, word| {
+                let function = self.requests.functions.load().name_of(word);
+                let error = CallError::Aborted { function };
+                launches.record(key, &error);
+                log_failure(key, &error);
+            });
             // The functions that keep all threads may never return. A call of another launch might
             // keep this thread, too.
             if launches.is_aborted(0) {

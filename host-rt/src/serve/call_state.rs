@@ -12,7 +12,7 @@
 //!
 //! The calls of a thread are numbered, so that a thread that aborts one call does not abort the next.
 
-use super::sync::{AtomicU64, Ordering};
+use super::sync::{AtomicU64, Ordering, fence};
 
 const RUNNING: u64 = 1;
 const ABORTED: u64 = 2;
@@ -33,12 +33,16 @@ impl CallState {
         Self(AtomicU64::new(0))
     }
 
-    /// Begins a call, on the thread that runs it. Its record is complete.
+    /// Begins a call, on the thread that runs it. Its record is complete. The caller then checks
+    /// whether the launch is aborted.
     pub(super) fn begin(&self) {
         // Relaxed: only this thread changes an idle state.
         let idle = self.0.load(Ordering::Relaxed);
         // Release: a thread that sees the call sees its record.
         self.0.store(idle | RUNNING, Ordering::Release);
+        // Either the caller's check after this fence sees that the launch is aborted, or the thread
+        // that aborts it sees the call after its own fence.
+        fence(Ordering::SeqCst);
     }
 
     /// Ends the call, on the thread that runs it: `true` if this thread completes it.

@@ -143,7 +143,8 @@ pub enum LaunchError {
         /// The first failed call of the kernel, which may be the reason why it aborted itself.
         failed_call: Option<CallError>,
     },
-    /// The kernel has not ended in time, and its calls were [aborted](crate::Launch::abort). Unless
+    /// The kernel has not ended in time. Unless it is a task's, its calls were
+    /// [aborted](crate::Launch::abort). Unless
     /// it `has_ended` since, it still runs. Then memory that was allocated before, and the launch and
     /// its program, stay allocated for the life of the process if they are dropped while it runs.
     #[error(

@@ -1,7 +1,7 @@
 //! The running launches and their failed calls.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex};
 
 use super::lock;
@@ -54,14 +54,14 @@ impl LaunchState {
 /// The running launches.
 #[derive(Debug, Default)]
 pub(super) struct Launches {
-    running: Mutex<Running>,
+    running: Mutex<RunningLaunches>,
     /// The number of running launches whose calls are aborted. It changes with `running` locked, and
     /// saves calls of other programs the lock.
     aborted: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
-struct Running {
+struct RunningLaunches {
     last_key: u32,
     by_key: BTreeMap<u32, Arc<LaunchState>>,
 }
@@ -90,20 +90,24 @@ impl Launches {
     pub(super) fn end(&self, launch: &LaunchState) -> bool {
         let mut running = lock(&self.running);
         let was_running = running.by_key.remove(&launch.key).is_some();
-        // Relaxed, here and below: the lock orders `LaunchState::aborted`, and the number is a hint.
+        // Relaxed, here and below: the lock orders `LaunchState::aborted`.
         if was_running && launch.aborted.load(Ordering::Relaxed) {
             self.aborted.fetch_sub(1, Ordering::Relaxed);
         }
         was_running
     }
 
-    /// Aborts the calls of a launch from now on. A call that is taken meanwhile may still begin.
+    /// Aborts the calls of a launch from now on.
     pub(super) fn abort(&self, launch: &LaunchState) {
         let running = lock(&self.running);
         let is_running = running.by_key.contains_key(&launch.key);
         if is_running && !launch.aborted.swap(true, Ordering::Relaxed) {
             self.aborted.fetch_add(1, Ordering::Relaxed);
         }
+        drop(running);
+        // Either a thread that begins a call sees the number after its fence in `CallState::begin`,
+        // or the caller, which looks for running calls after this fence, sees the call.
+        fence(Ordering::SeqCst);
     }
 
     /// Whether the calls of the launch `key` are aborted. If no running launch has this key, they

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use shared_abi::wire::WireKind;
@@ -29,6 +30,8 @@ const WARN_AFTER: Duration = Duration::from_secs(1);
 /// make no progress may mix two calls, and `state` orders it for a thread that aborts the call.
 #[derive(Debug)]
 pub(super) struct InFlight {
+    /// The worker's thread.
+    thread: ThreadId,
     /// The function word; 0 without a call.
     function: AtomicU64,
     /// Kind of the wire, if the call keeps one of its slots; 0 otherwise.
@@ -46,9 +49,10 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// No call.
+    /// No call, on this thread.
     fn new() -> Self {
         Self {
+            thread: std::thread::current().id(),
             function: AtomicU64::new(0),
             wire: AtomicU32::new(0),
             slot: AtomicU32::new(0),
@@ -127,7 +131,7 @@ pub(super) struct InFlightGuard<'a> {
 impl InFlightGuard<'_> {
     /// Runs the function of the call, which does not access the request.
     pub(super) fn run<R>(&self, function: impl FnOnce() -> R) -> R {
-        let _running = self.can_abort.then(|| Running::begin(self));
+        let _running = self.can_abort.then(|| RunningFunction::begin(self));
         function()
     }
 
@@ -138,16 +142,16 @@ impl InFlightGuard<'_> {
 }
 
 /// A function that runs, until this is dropped, even by a panic.
-struct Running<'a>(&'a InFlightGuard<'a>);
+struct RunningFunction<'a>(&'a InFlightGuard<'a>);
 
-impl<'a> Running<'a> {
+impl<'a> RunningFunction<'a> {
     fn begin(call: &'a InFlightGuard<'a>) -> Self {
         call.record.state.begin();
         Self(call)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningFunction<'_> {
     fn drop(&mut self) {
         self.0.was_aborted.set(!self.0.record.state.end());
     }
@@ -157,14 +161,6 @@ impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         self.record.function.store(0, Ordering::Relaxed);
     }
-}
-
-/// A call that was completed while its function runs.
-pub(super) struct AbortedCall {
-    /// Key of its launch; 0 if unknown.
-    pub(super) launch: u32,
-    /// The function word.
-    pub(super) word: u64,
 }
 
 /// A host function's wait for a kernel. It may never end if the kernel's calls lack resources.
@@ -224,26 +220,33 @@ impl Server {
     }
 
     /// Completes the running calls on `native` of the launches that `is_chosen` chooses by their keys,
-    /// with the status of an aborted one. Returns their functions.
-    pub(super) fn abort_calls(&self, is_chosen: impl Fn(u32) -> bool) -> Vec<AbortedCall> {
-        let native = self.wires.served();
-        let Some(native) = native
-            .map(|served| &served.wire)
-            .find(|wire| wire.kind == WireKind::NATIVE)
-        else {
-            return Vec::new();
+    /// with the status of an aborted one. Calls `report` with each key and function word before the
+    /// call completes, after which its kernel may end. Returns whether there was one.
+    pub(super) fn abort_calls(
+        &self,
+        is_chosen: impl Fn(u32) -> bool,
+        mut report: impl FnMut(u32, u64),
+    ) -> bool {
+        let mut served = self.wires.served().map(|served| &served.wire);
+        let Some(native) = served.find(|wire| wire.kind == WireKind::NATIVE) else {
+            return false;
         };
-        let calls = self.calls();
-        let aborted = calls.iter().filter_map(|call| call.abort(&is_chosen));
-        aborted
-            .map(|request| {
+        let mut has_aborted = false;
+        for call in self.calls() {
+            if let Some(request) = call.abort(&is_chosen) {
+                report(request.launch, request.func);
                 native::complete_aborted(native, &request);
-                AbortedCall {
-                    launch: request.launch,
-                    word: request.func,
-                }
-            })
-            .collect()
+                has_aborted = true;
+            }
+        }
+        has_aborted
+    }
+
+    /// The threads whose functions run on after their calls were aborted.
+    pub(super) fn abandoned_threads(&self) -> Vec<ThreadId> {
+        let calls = self.calls().into_iter();
+        let aborted = calls.filter(|call| call.state.is_aborted());
+        aborted.map(|call| call.thread).collect()
     }
 
     /// The calls in flight.
@@ -306,7 +309,8 @@ impl Server {
                 exhausted.push(format!("{all} of the wire `{}`{variable}", wire.name));
             }
         }
-        let extents = calls.iter().map(|call| {
+        let kept = calls.iter().filter(|call| !call.state.is_aborted());
+        let extents = kept.map(|call| {
             let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
             call.bounce.each_ref().map(load)
         });

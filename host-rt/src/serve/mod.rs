@@ -282,18 +282,19 @@ impl Server {
         self.requests.refusing.store(true, Ordering::Relaxed);
     }
 
-    /// Ends all threads and waits for them. No kernel runs any more.
+    /// Ends all threads, and waits for those that do not run a host function. No kernel runs any more.
     pub(crate) fn stop(&self) {
         let handles = self.threads.stop();
         self.poller.stop();
-        let me = std::thread::current().id();
-        // A host function may drop the last owner of a runtime. Its thread cannot join itself; it
-        // ends when the function returns.
-        for handle in handles
-            .into_iter()
-            .filter(|handle| handle.thread().id() != me)
-        {
-            let _ = handle.join();
+        // A host function may drop the last owner of a runtime; its thread cannot join itself. A
+        // function whose call was aborted may never return. Both threads keep what they use, and end
+        // when the function returns.
+        let mut busy = self.abandoned_threads();
+        busy.push(std::thread::current().id());
+        for handle in handles {
+            if !busy.contains(&handle.thread().id()) {
+                let _ = handle.join();
+            }
         }
     }
 }

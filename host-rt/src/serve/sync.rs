@@ -4,7 +4,7 @@
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
-pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 
 pub(super) use crate::base::lock::{lock, wait};

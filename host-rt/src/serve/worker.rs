@@ -155,12 +155,13 @@ impl Worker {
                 };
                 catch_unwind(AssertUnwindSafe(|| {
                     mapper.run(args, &server.present, &mut transfer, |pointers, args| {
-                        // Reading the arguments may have taken long.
-                        if server.requests.launches.is_aborted(launch) {
-                            return Err(FunctionError::Aborted);
-                        }
-                        let result =
-                            in_flight.run(|| call_mapped(function, raw_args, pointers, args));
+                        let result = in_flight.run(|| {
+                            // Again: see `CallState::begin`.
+                            if server.requests.launches.is_aborted(launch) {
+                                return Err(FunctionError::Aborted);
+                            }
+                            call_mapped(function, raw_args, pointers, args)
+                        });
                         // The caller may be gone, and what it points to.
                         match in_flight.was_aborted() {
                             true => Err(FunctionError::Aborted),

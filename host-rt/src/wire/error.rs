@@ -41,7 +41,7 @@ pub enum ProtocolError {
         /// The maximum.
         max: u32,
     },
-    /// Some rows of a slot's requests have arrived, and others have not within a second.
+    /// Some rows of a slot's requests have arrived, and others have not within two seconds.
     #[error("slot {slot} has an incomplete request")]
     MissingRows {
         /// The slot.

@@ -63,11 +63,12 @@ pub(crate) fn compile(
         // for the size of each lane's part: few blocks then run at a time.
         flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
     }
-    if !arch.waits_for_write_back {
-        flags.push("--cfg=revoff_write_back_unwaited".to_owned());
+    // Without these, device-rt does what is right on every processor.
+    if arch.waits_for_write_back {
+        flags.push("--cfg=revoff_waits_for_write_back".to_owned());
     }
-    if arch.stores_have_scope {
-        flags.push("--cfg=revoff_stores_have_scope".to_owned());
+    if !arch.stores_have_scope {
+        flags.push("--cfg=revoff_stores_without_scope".to_owned());
     }
 
     let mut command = Command::new(toolchain.cargo());

@@ -41,6 +41,8 @@ pub enum Store {
 pub trait SystemWords {
     /// Whether [`prefetch`](Self::prefetch) does anything: the memory is in a cache of the processor.
     const PREFETCHES: bool = false;
+    /// Bytes of a cache line of the processor, for prefetches.
+    const LINE: usize = 64;
     /// The memory from byte offset `at` on.
     #[must_use]
     fn at_offset(&self, at: usize) -> Self

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use loom::sync::atomic::AtomicU32;
+use loom::sync::atomic::{AtomicBool, AtomicU32};
 use loom::thread;
 use model::{Runs, explore};
 
 use self::call_state::CallState;
-use self::sync::Ordering::Relaxed;
+use self::sync::Ordering::{Relaxed, SeqCst};
 
 #[path = "../../../host-rt/src/serve/call_state.rs"]
 #[expect(dead_code, reason = "only messages need to know aborted calls")]
@@ -16,7 +16,7 @@ mod call_state;
 
 /// Replaces `serve/sync.rs` of host-rt.
 mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }
 
 /// Runs calls 1 to `calls` while `aborting` threads each try once to abort one.
@@ -55,4 +55,24 @@ fn explore_calls(name: &str, calls: u32, aborting: usize) {
 fn one_thread_completes_each_call() {
     explore_calls("two calls, a thread that aborts one", 2, 1);
     explore_calls("a call, two threads that abort it", 1, 2);
+}
+
+/// A call that begins while its launch is aborted is noticed by one side.
+#[test]
+fn no_call_is_missed() {
+    explore("a call, a thread that aborts its launch", Runs::All, || {
+        let state = Arc::new(CallState::new());
+        let is_aborted = Arc::new(AtomicBool::new(false));
+        let (calls, flag) = (Arc::clone(&state), Arc::clone(&is_aborted));
+        let aborting = thread::spawn(move || {
+            flag.store(true, Relaxed);
+            // As `Launches::abort`.
+            sync::fence(SeqCst);
+            calls.running().is_some()
+        });
+        state.begin();
+        let begins = !is_aborted.load(Relaxed);
+        let is_found = aborting.join().expect("no assertion in it");
+        assert!(!begins || is_found, "a call that nobody aborts");
+    });
 }

@@ -23,7 +23,7 @@ unsafe extern "C" {
     safe fn is_shared(address: *const u8) -> bool;
     #[link_name = "llvm.amdgcn.is.private"]
     safe fn is_private(address: *const u8) -> bool;
-    #[cfg(revoff_write_back_unwaited)]
+    #[cfg(not(revoff_waits_for_write_back))]
     #[link_name = "llvm.amdgcn.s.waitcnt"]
     fn s_waitcnt(counters: u32);
     #[link_name = "llvm.trap"]
@@ -58,7 +58,7 @@ pub unsafe fn mapped(address: u64) -> Mapped {
 #[inline(always)]
 fn release() {
     fence(Ordering::Release);
-    #[cfg(revoff_write_back_unwaited)]
+    #[cfg(not(revoff_waits_for_write_back))]
     // SAFETY: waits for all counters, and does nothing else.
     unsafe {
         s_waitcnt(0);
@@ -99,7 +99,7 @@ impl SystemWords for Mapped {
         self.0.store64(at, value, Store::Relaxed);
     }
 
-    #[cfg(not(revoff_stores_have_scope))]
+    #[cfg(revoff_stores_without_scope)]
     #[inline(always)]
     fn store_pair(&self, at: usize, pair: [u64; 2]) {
         // SAFETY: `mapped`'s caller vouches for `at`, and ours for its alignment.

@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn revoff_agent_store_release(at: u64, value: u32);
     fn revoff_agent_or_acquire(at: u64, mask: u32) -> u32;
     fn revoff_agent_and_release(at: u64, mask: u32) -> u32;
-    #[cfg(not(revoff_stores_have_scope))]
+    #[cfg(revoff_stores_without_scope)]
     fn revoff_store_pair(at: u64, first: u64, second: u64);
 }
 
@@ -68,12 +68,12 @@ impl DeviceWords for DeviceMemory {
     }
 }
 
-/// Stores 16 bytes without order, at system scope: processors without
-/// `revoff_stores_have_scope` have one kind of store for all scopes.
+/// Stores 16 bytes without order, at system scope: processors with `revoff_stores_without_scope`
+/// have one kind of store for all scopes.
 ///
 /// # Safety
 /// `at` is valid, global and a multiple of 16.
-#[cfg(not(revoff_stores_have_scope))]
+#[cfg(revoff_stores_without_scope)]
 #[inline(always)]
 pub(super) unsafe fn store_pair(at: u64, [first, second]: [u64; 2]) {
     // SAFETY: the caller's promise.

@@ -124,8 +124,8 @@ fn data_args(max: usize) -> impl Strategy<Value = Vec<Arg>> {
     })
 }
 
-/// A few small ranges that do not overlap, and values.
-fn few_args() -> impl Strategy<Value = Vec<Arg>> {
+/// Small ranges that do not overlap, and values.
+fn small_args() -> impl Strategy<Value = Vec<Arg>> {
     const KINDS: [MapKind; 4] = [
         MapKind::TO,
         MapKind::FROM,
@@ -195,9 +195,9 @@ proptest! {
         }
     }
 
-    /// The layout of a few small ranges agrees with the general one, which small limits choose.
+    /// The layout of small arguments agrees with the general one, which small limits choose.
     #[test]
-    fn few_ranges_are_mapped_like_many(args in few_args()) {
+    fn small_arguments_are_mapped_like_others(args in small_args()) {
         let run = |max_bytes| {
             let mut sim = Sim::new(MEMORY);
             let mut seen = Vec::new();

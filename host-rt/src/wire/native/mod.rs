@@ -73,14 +73,10 @@ pub fn complete(
         system,
         lanes: warps.lanes,
     };
-    end(
-        &words,
-        warps,
-        request.lane,
-        request.meta.mapnum(),
-        status,
-        written,
-    );
+    let (lane, mapnum) = (request.lane, request.meta.mapnum());
+    reply(&words, warps, lane, mapnum, (status, written), || {
+        words.clear_at_wrap(lane);
+    });
 }
 
 /// Completes a request whose launch is aborted, instead of the thread that runs its function.
@@ -88,24 +84,23 @@ pub(crate) fn complete_aborted(wire: &Wire, request: &NativeRequest) {
     complete(wire.words(), &wire.warps, request, Status::ABORTED, 0);
 }
 
-/// [`complete`] for a lane with `mapnum` arguments.
-fn end(
+/// Replies to a lane with `mapnum` arguments. Calls `before_last` before the last reply of the slot's
+/// lanes, with which the device owns the slot.
+fn reply(
     words: &Words<impl SystemWords>,
     warps: &Warps,
     lane: LaneSlot,
     mapnum: u32,
-    status: Status,
-    written: u64,
+    (status, written): (Status, u64),
+    before_last: impl FnOnce(),
 ) {
     if reply_payload_row(mapnum) > 1 {
         words.write_reply(lane, 1, written >> WRITTEN_BITS);
     }
     let publish = |row, is_last| {
-        if lane.seq == u32::MAX && is_last {
-            // No cell of this cycle may look like one of the next.
-            words.clear_requests(lane.slot);
+        if is_last {
+            before_last();
         }
-        // From the last reply on, the device owns the slot.
         words.publish(lane, row);
     };
     let row = [status.0, written as u32];

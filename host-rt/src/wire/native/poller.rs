@@ -12,7 +12,7 @@ use shared_abi::wire::native::{
 use shared_abi::words::{Load, SystemWords};
 
 use super::words::Words;
-use super::{LaneSlot, NativeRequest, Warps, end};
+use super::{LaneSlot, NativeRequest, Warps, reply};
 use crate::wire::{Poll, PollWire, ProtocolError};
 
 /// Slots in a group, which is scanned as a whole: a claim group.
@@ -355,6 +355,8 @@ impl<S: SystemWords> Poller<S> {
     fn next_of_batch(&mut self, lane: LaneSlot) -> Poll<NativeRequest> {
         let next = lane.rank + 1;
         self.batch = (next < lane.count).then_some(LaneSlot { rank: next, ..lane });
+        // Loaded again, since the rows arrived one by one. Whatever the words are now, each of their
+        // uses is checked: rows and places are limited to those of the lane in `read_args`.
         let header = self.words.request_data(lane, 0);
         let meta = RequestMeta(header as u32);
         self.recent.rows = meta.rows();
@@ -388,6 +390,8 @@ impl<S: SystemWords> Poller<S> {
         // The lanes wait for replies, as many as they say if that is possible. Without a number,
         // there may be one lane or several, which poll different rows.
         let meta = self.words.arrived(lane, 0);
+        // Once, before the first reply: with any of them the device may own the slot.
+        self.words.clear_at_wrap(lane);
         match meta.map(|[meta, _]| RequestMeta(meta).lanes()) {
             Some(count) if count <= self.words.lanes => self.refuse(lane, count),
             _ => {
@@ -408,8 +412,8 @@ impl<S: SystemWords> Poller<S> {
                 ..lane
             };
             // Any number of arguments is possible.
-            let (words, status) = (&self.words, Status::REFUSED_MAPPING);
-            end(words, &self.warps, lane, MAX_ARGS, status, 0);
+            let end = (Status::REFUSED_MAPPING, 0);
+            reply(&self.words, &self.warps, lane, MAX_ARGS, end, || {});
         }
     }
 

@@ -11,7 +11,7 @@ use super::LaneSlot;
 use crate::wire::memory::Wire;
 
 /// Rows of a lone lane in a cache line.
-const LINE_ROWS: u32 = 4;
+const LINE_ROWS: u32 = (Coherent::LINE / ROW) as u32;
 
 /// Rows of a request that are prefetched.
 const MAX_PREFETCH: u32 = 16;
@@ -132,9 +132,12 @@ impl<S: SystemWords> Words<S> {
             .store_pair(at, [first, second].map(|data| cell(data, lane.seq)));
     }
 
-    /// Clears the requests of a slot.
-    pub(super) fn clear_requests(&self, slot: u32) {
-        self.clear(slot, 0..replies_offset(self.lanes));
+    /// Clears the requests of the slot of `lane` if their sequence number is the last before the wrap:
+    /// no cell of this cycle may look like one of the next.
+    pub(super) fn clear_at_wrap(&self, lane: LaneSlot) {
+        if lane.seq == u32::MAX {
+            self.clear(lane.slot, 0..replies_offset(self.lanes));
+        }
     }
 
     /// Clears the replies of a slot, and its progress row.

@@ -1,4 +1,4 @@
-//! A broken device that writes anything anywhere in the memory of `native`.
+//! A broken device that writes anything anywhere in the slots and the bounce area of `native`.
 
 use core::mem::offset_of;
 

@@ -19,6 +19,9 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_that_no_thread_can_take_are_aborted).only(is_native),
     test!(a_function_that_returns_late_changes_nothing).only(is_native),
     test!(other_launches_are_served).only(is_native),
+    test!(a_runtime_is_dropped_beside_a_function_that_never_returns)
+        .only(is_native)
+        .alone(),
     test!(calls_of_other_wires_wait).only(|target| !is_native(target)),
 ];
 
@@ -156,6 +159,30 @@ fn other_launches_are_served(target: &Target) {
     other_blocking.gate.open();
     let result = on_other_runtime.launch.wait();
     result.expect("another runtime has nothing to do with it");
+}
+
+fn a_runtime_is_dropped_beside_a_function_that_never_returns(target: &Target) {
+    let functions = acting(|_| {
+        loop {
+            std::thread::park();
+        }
+    });
+    let builder = target.builder().deadline(Duration::from_millis(300));
+    let session = Session::build(target, builder, &functions);
+    let acting = session.start_act((1, 1), 0, 0, 1);
+    let error = acting
+        .launch
+        .wait()
+        .expect_err("the function never returns");
+    assert!(error.to_string().contains("it has ended"), "{error}");
+    drop(acting);
+    let (dropping, dropped) = channel();
+    std::thread::spawn(move || {
+        drop(session);
+        dropping.send(()).expect("the test waits");
+    });
+    let result = dropped.recv_timeout(Duration::from_secs(20));
+    result.expect("the drop waits for no function");
 }
 
 /// GCC's wires have no status by which a caller could learn that its call was aborted.

@@ -1,5 +1,5 @@
-//! A device that writes anything anywhere in the memory of `native`: its launch fails, the process and
-//! other runtimes work on. `ci/asan` runs this for ten million rounds under the address sanitizer.
+//! A device that writes anything anywhere in the slots and the bounce area of `native`: its launch
+//! fails, the process and other runtimes work on. `ci/asan` runs this for ten million rounds under the address sanitizer.
 
 use std::env;
 

@@ -1,5 +1,6 @@
-//! The layout of a few small ranges, such as the arguments and the result of a typed call. The general
-//! one takes several times as long as the rest of such a call.
+//! The layout of small arguments: at most four small ranges and values that do not overlap, such as
+//! the arguments and the result of a typed call. The general layout takes several times as long as
+//! the rest of such a call.
 
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, without_provenance_mut};
@@ -31,7 +32,7 @@ impl Memory {
     }
 }
 
-/// Whether these are a few small ranges and values, with kinds that copy, none of which overlap.
+/// Whether these are at most four small ranges, with kinds that copy, and values, and none overlap.
 #[inline]
 fn fits(args: &[Arg]) -> bool {
     let is_range = |arg: &Arg| arg.kind.plain() != MapKind::FIRSTPRIVATE_INT;
@@ -57,13 +58,13 @@ fn fits(args: &[Arg]) -> bool {
 }
 
 impl Scratch {
-    /// [`prepare`](Self::prepare) with `memory` for a few small ranges; `false` if the arguments are
+    /// [`prepare`](Self::prepare) with `memory` for small arguments; `false` if the arguments are
     /// anything else. Then nothing is prepared.
     ///
     /// # Safety
     /// `memory` lives, and is not moved, until the request ends.
     #[inline]
-    pub(super) unsafe fn prepare_few(
+    pub(super) unsafe fn prepare_small(
         &mut self,
         memory: &mut Memory,
         limits: &Limits,
