@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_late_kernel_ends_without_its_functions).only(is_native),
     test!(calls_that_no_thread_can_take_are_aborted).only(is_native),
     test!(a_function_that_returns_late_changes_nothing).only(is_native),
+    test!(the_kernel_ends_after_its_failure_is_known).only(is_native),
     test!(other_launches_are_served).only(is_native),
     test!(a_runtime_is_dropped_beside_a_function_that_never_returns)
         .only(is_native)
@@ -128,6 +129,22 @@ fn a_function_that_returns_late_changes_nothing(target: &Target) {
             assert_eq!((outcome.sum, outcome.ok, outcome.failed), (200, 200, 0));
         }
         assert_aborted(&late, 1);
+        blocking.gate.close();
+    }
+}
+
+/// The kernel may end as soon as its call completes, on another thread.
+fn the_kernel_ends_after_its_failure_is_known(target: &Target) {
+    let rounds = if target.is_emu() { 20 } else { 500 };
+    let (functions, blocking) = blocking();
+    let session = Session::new(target, &functions);
+    for _ in 0..rounds {
+        let acting = session.start_act((1, 1), 0, 0, 1);
+        blocking.entered.recv().expect("the kernel calls");
+        assert!(acting.launch.abort());
+        assert_aborted(&acting, 1);
+        blocking.gate.open();
+        blocking.returned.recv().expect("the function returns");
         blocking.gate.close();
     }
 }
