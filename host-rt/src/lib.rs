@@ -101,8 +101,8 @@ pub use bus_cost;
 pub use device::{Grid, Params};
 pub use image::Image;
 pub use runtime::{
-    Builder, DeviceBuffer, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut, Program,
-    Report, Runtime, RuntimeError, Transfers, TypedKernel,
+    AbortHandle, Builder, DeviceBuffer, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut,
+    Program, Report, Runtime, RuntimeError, Transfers, TypedKernel,
 };
 pub use serve::{
     CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,

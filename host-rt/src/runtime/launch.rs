@@ -36,6 +36,40 @@ pub struct Launch {
     pub(super) kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
+/// A handle that aborts a launch. It keeps the program and its runtime.
+#[derive(Clone)]
+pub struct AbortHandle {
+    program: Arc<LoadedProgram>,
+    running: Arc<dyn Running>,
+    state: Arc<LaunchState>,
+}
+
+impl AbortHandle {
+    /// Aborts the calls of the launch: each ends with the status
+    /// [`ABORTED`](shared_abi::status::Status::ABORTED), also those whose host functions are running.
+    /// The functions run on, and their results are dropped. A kernel that ends after a failed call
+    /// thus ends, whatever the host functions wait for. [`Launch::wait`] then reports the aborted
+    /// calls. A kernel that calls nothing runs on.
+    ///
+    /// Returns whether the kernel has ended. Waits for that until it has made no call for 100 ms, at
+    /// most for a second.
+    ///
+    /// A function that never returns keeps its serving thread. Dropping the runtime does not wait for
+    /// such a thread, but without others no call is served. A call that no thread has taken yet ends
+    /// when one is free, or when all running launches are aborted.
+    ///
+    /// On GPUs, calls do not name their launch. They end once every running launch that can call is
+    /// aborted. Running calls are not aborted on GCC's wires, which have no status, and if another
+    /// runtime maps the arguments of the function, as libgomp does.
+    pub fn abort(&self) -> bool {
+        let is_done = || self.running.is_done();
+        if !self.state.calls_host {
+            return is_done();
+        }
+        self.program.runtime.server.abort(&self.state, is_done)
+    }
+}
+
 impl Launch {
     /// The identifier of this launch, which host functions that it calls find in
     /// [`CallContext::launch`](crate::CallContext::launch).
@@ -76,25 +110,19 @@ impl Launch {
         self.started = Instant::now();
     }
 
-    /// Aborts the calls of this launch: each ends with the status
-    /// [`ABORTED`](shared_abi::status::Status::ABORTED), also those whose host functions are running.
-    /// The functions run on, and their results are dropped. A kernel that ends after a failed call
-    /// thus ends, whatever the host functions wait for. [`wait`](Self::wait) then reports the aborted
-    /// calls. A kernel that calls nothing runs on.
-    ///
-    /// Returns whether the kernel has ended. Waits for that, at most a second, while it makes calls.
-    ///
-    /// On GPUs, calls do not name their launch. They are aborted once all running launches are
-    /// that can call. Running calls are not aborted on GCC's wires, which have no status, and if
-    /// another runtime maps the arguments of the function, as libgomp does.
-    ///
-    /// A serving thread whose function never returns is not waited for when the runtime is dropped.
+    /// Aborts the calls of this launch, see [`AbortHandle::abort`].
     pub fn abort(&self) -> bool {
-        let is_done = || self.running.is_done();
-        if !self.state.calls_host {
-            return is_done();
+        self.abort_handle().abort()
+    }
+
+    /// A handle with which any thread can abort this launch, also while another waits for it.
+    #[must_use]
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle {
+            program: Arc::clone(&self.program),
+            running: Arc::clone(&self.running),
+            state: Arc::clone(&self.state),
         }
-        self.program.runtime.server.abort(&self.state, is_done)
     }
 
     /// Waits until the kernel has ended. If a host function calls this, its thread serves calls

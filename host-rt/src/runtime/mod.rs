@@ -55,7 +55,7 @@ use self::data_environment::DataEnvironment;
 pub(crate) use self::error::Result;
 pub use self::error::RuntimeError;
 pub use self::functions::Functions;
-pub use self::launch::{Launch, Report};
+pub use self::launch::{AbortHandle, Launch, Report};
 pub use self::mapped::{Mapped, MappedMut};
 use self::overdue::Overdue;
 pub use self::program::{Kernel, KernelArg, Program};

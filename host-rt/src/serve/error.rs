@@ -111,8 +111,8 @@ pub enum CallError {
     },
     /// The launch was aborted before the function returned, or before it was called.
     #[error(
-        "the call of host function `{function}` was aborted, as its kernel has passed its \
-             deadline or its launch was aborted"
+        "the call of host function `{function}` was aborted: its launch has passed its deadline or \
+         was aborted"
     )]
     Aborted {
         /// The function.

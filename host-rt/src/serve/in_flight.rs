@@ -13,6 +13,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::GROUP;
 use shared_abi::wire::native::RequestMeta;
+use targets::count::Count;
 
 use crate::base::catch_panic::catch_panic;
 use crate::base::output;
@@ -257,16 +258,26 @@ impl Server {
     }
 
     /// Lists what the device's kernels may wait for: the names of host functions that have not
-    /// returned, the standard output, and, if some of these functions wait for kernels, the
-    /// resources that calls have exhausted.
+    /// returned, the threads if functions of aborted launches keep all of them, the standard output,
+    /// and, if some functions wait for kernels, the resources that calls have exhausted.
     pub(crate) fn pending(&self) -> Vec<String> {
         let functions = self.requests.functions.load();
         let is_printing = self.output.text.is_pending() || output::is_writing();
         let calls = self.calls();
-        let words = calls.iter().filter_map(|call| call.function());
-        let mut pending: Vec<String> = words
-            .map(|word| format!("`{}`", functions.name_of(word)))
-            .collect();
+        let describe = |call: &Arc<InFlight>| {
+            let name = functions.name_of(call.function()?);
+            Some(if call.state.is_aborted() {
+                format!("`{name}` of an aborted launch")
+            } else {
+                format!("`{name}`")
+            })
+        };
+        let mut pending: Vec<String> = calls.iter().filter_map(describe).collect();
+        let (abandoned, threads) = (self.abandoned_threads().len(), self.config.threads);
+        pending.extend((abandoned >= threads).then(|| {
+            let threads = Count(threads as u64, "host thread");
+            format!("calls that no thread is left for, of {threads} (GOMP_REVERSE_OFFLOAD_THREADS)")
+        }));
         pending.extend(is_printing.then(|| "the standard output".to_owned()));
         // Relaxed: a count for messages. It no longer includes a function on this thread, whose
         // wait has just ended.

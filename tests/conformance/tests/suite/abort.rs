@@ -184,7 +184,8 @@ fn a_runtime_is_dropped_beside_a_function_that_never_returns(target: &Target) {
             std::thread::park();
         }
     });
-    let builder = target.builder().deadline(Duration::from_millis(300));
+    let builder = target.builder().threads(1);
+    let builder = builder.deadline(Duration::from_millis(300));
     let session = Session::build(target, builder, &functions);
     let acting = session.start_act((1, 1), 0, 0, 1);
     let error = acting
@@ -193,6 +194,18 @@ fn a_runtime_is_dropped_beside_a_function_that_never_returns(target: &Target) {
         .expect_err("the function never returns");
     assert!(error.to_string().contains("it has ended"), "{error}");
     drop(acting);
+    // The only thread is in that function.
+    let unserved = session.start_act((1, 1), 0, 0, 1);
+    let error = unserved.launch.wait().expect_err("no thread is left");
+    let text = error.to_string();
+    for part in [
+        "`act` of an aborted launch",
+        "no thread is left for, of 1 host thread",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(unserved.launch.abort_handle().abort());
+    drop(unserved);
     let (dropping, dropped) = channel();
     std::thread::spawn(move || {
         drop(session);
