@@ -34,17 +34,12 @@ LINK = $(CLANG) -fopenmp -rdynamic
 
 # By -mlink-bitcode-file device-rt's functions stay visible. As the image's own
 # (-mlink-builtin-bitcode) LLVM 22 takes addresses of constants for those of locals in
-# OpenMP's code. The first step also compiles the host's code, which cannot be linked with
-# device-rt, and drops it.
+# OpenMP's code. The linker's warnings are of a pass over the host's code, which drops it.
 define to_ptx
-%.$(1).bc: %.c
+%.$(1).ptx: %.c
 	$$(CLANG) $$(OPENMP) $$(FOR_GPU) --offload-arch=$(1) --cuda-feature=+$$(call ptx,$(1)) \
-	    --offload-device-only -emit-llvm -c -o $$@ $$<
-
-%.$(1).ptx: %.$(1).bc
-	$$(CLANG) -O2 --target=nvptx64-nvidia-cuda -march=$(1) \
-	    -Xclang -target-feature -Xclang +$$(call ptx,$(1)) \
-	    -Xclang -mlink-bitcode-file -Xclang $$(PIECES)/$(1)/revoff_device.bc -S -o $$@ $$<
+	    -Xclang -mlink-bitcode-file -Xclang $$(PIECES)/$(1)/revoff_device.bc \
+	    -Wno-linker-warnings --offload-device-only -S -o $$@ $$<
 endef
 $(foreach arch,$(ARCHES),$(eval $(call to_ptx,$(arch))))
 

@@ -1,14 +1,14 @@
-//! The configuration in constant memory: reading it takes no registers and no accesses to memory that
-//! other threads write, and fences do not discard it.
+//! The configuration, read through the cache for data that no thread writes: fences do not discard it.
+//!
+//! Not in constant memory: only assembly at file scope can declare a variable there, and LLVM's
+//! link-time optimization adds directives to such assembly that PTX does not have.
 
-use core::arch::{asm, global_asm};
+use core::arch::asm;
 
 use shared_abi::image::DeviceConfig;
+use shared_abi::wire::WireKind;
 
-// Rust has no statics in constant memory.
-global_asm!(".visible .const .align 8 .b8 __revoff_runtime[48];");
-
-const _: () = assert!(size_of::<DeviceConfig>() == 48 && align_of::<DeviceConfig>() == 8);
+use super::HostWritten;
 
 /// The configuration that the host writes before the first launch.
 #[derive(Debug)]
@@ -17,8 +17,21 @@ pub struct RuntimeConfig;
 /// The configuration of the runtime.
 pub static RUNTIME: RuntimeConfig = RuntimeConfig;
 
+#[unsafe(export_name = "__revoff_runtime")]
+#[used(linker)]
+static VARIABLE: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
+    wire_kind: WireKind::NONE.0,
+    slots: 0,
+    wire: 0,
+    claims: 0,
+    bounce: 0,
+    wake_word: 0,
+    bounce_blocks: 0,
+    lanes: 0,
+});
+
 /// A method that loads a field. It is not `pure`, so that LLVM does not keep the value in a register:
-/// loading it again costs nothing.
+/// loading it again is cheap.
 macro_rules! fields {
     ($($field:ident: $value:ty, $suffix:literal, $class:ident;)*) => {
         impl RuntimeConfig {
@@ -31,7 +44,7 @@ macro_rules! fields {
                     // SAFETY: the variable above, which nobody writes while kernels run.
                     unsafe {
                         asm!(
-                            concat!("ld.const.", $suffix, " {}, [__revoff_runtime+{}];"),
+                            concat!("ld.global.nc.", $suffix, " {}, [__revoff_runtime+{}];"),
                             out($class) value,
                             const core::mem::offset_of!(DeviceConfig, $field),
                             options(nomem, nostack)
