@@ -12,7 +12,7 @@ use crate::rules::{LINKABLE, number};
 
 /// Registers of a kernel that only makes a call, by the first architecture with this limit. Before
 /// `sm_90`, NVIDIA's assembler makes calls of a warp's operations, and takes more registers.
-const REGISTERS: [(u32, u32); 2] = [(90, 56), (70, 80)];
+const REGISTERS: [(u32, u32); 2] = [(90, 56), (70, 84)];
 /// Maximum bytes of stack for the calls of the digest kernel.
 const STACK: u32 = 256;
 
