@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
-use super::{DeviceWords, Load, Store, SystemWords, TicketWord};
+use super::{DeviceWords, Load, Store, SystemWords, TicketWord, step};
 
 /// Memory from a base address on, as atomics of the processor that runs this
 /// code. Scope plays no part: all threads share the same coherent memory.
@@ -184,7 +184,8 @@ impl SystemWords for Coherent {
         let mut done = 0;
         while done < len {
             let at = at + done;
-            let step = step(at, len - done);
+            // The other side is memory of this processor, which may have any alignment.
+            let step = step(at, at, len - done);
             // SAFETY: `step` returns a size that is left, for which the caller vouches.
             unsafe {
                 let from = from.add(done);
@@ -211,7 +212,8 @@ impl SystemWords for Coherent {
         let mut done = 0;
         while done < len {
             let at = at + done;
-            let step = step(at, len - done);
+            // The other side is memory of this processor, which may have any alignment.
+            let step = step(at, at, len - done);
             // SAFETY: `step` returns a size that is left, for which the caller vouches.
             unsafe {
                 let to = to.add(done);
@@ -227,19 +229,6 @@ impl SystemWords for Coherent {
             }
             done += step;
         }
-    }
-}
-
-/// The number of the next `len` bytes, at least 1, to copy at once from or to words at `at`. The
-/// other side may have any alignment: it is memory of this processor, which nobody else accesses.
-#[inline]
-const fn step(at: usize, len: usize) -> usize {
-    if at.is_multiple_of(8) && len >= 8 {
-        8
-    } else if at.is_multiple_of(4) && len >= 4 {
-        4
-    } else {
-        1
     }
 }
 
