@@ -12,8 +12,8 @@ mod nvptx64;
 use core::cell::UnsafeCell;
 
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-#[cfg(not(target_arch = "nvptx64"))]
-use shared_abi::{image::DeviceConfig, wire::WireKind};
+use shared_abi::image::DeviceConfig;
+use shared_abi::wire::WireKind;
 
 /// A variable that the host writes after load and before the first launch, and
 /// that device code only reads.
@@ -55,6 +55,18 @@ unsafe fn read<T: Copy>(from: *const T) -> T {
     unsafe { *from }
 }
 
+/// The configuration before the host has written one.
+const NO_WIRE: DeviceConfig = DeviceConfig {
+    wire_kind: WireKind::NONE.0,
+    slots: 0,
+    wire: 0,
+    claims: 0,
+    bounce: 0,
+    wake_word: 0,
+    bounce_blocks: 0,
+    lanes: 0,
+};
+
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx64::{RUNTIME, RuntimeConfig};
 
@@ -94,16 +106,7 @@ fields! {
 #[cfg(not(target_arch = "nvptx64"))]
 #[unsafe(export_name = "__revoff_runtime")]
 #[cfg_attr(target_arch = "amdgpu", used(linker))]
-pub static RUNTIME: RuntimeConfig = HostWritten::new(DeviceConfig {
-    wire_kind: WireKind::NONE.0,
-    slots: 0,
-    wire: 0,
-    claims: 0,
-    bounce: 0,
-    wake_word: 0,
-    bounce_blocks: 0,
-    lanes: 0,
-});
+pub static RUNTIME: RuntimeConfig = HostWritten::new(NO_WIRE);
 
 /// The address of the record that a panic fills; see [`PanicRecord`](shared_abi::image::PanicRecord).
 #[cfg(target_arch = "amdgpu")]
@@ -112,7 +115,7 @@ pub static RUNTIME: RuntimeConfig = HostWritten::new(DeviceConfig {
 pub static PANIC: HostWritten<u64> = HostWritten::new(0);
 
 /// The address of GCC's wire. Images without its producers have the variable too, because GCC's
-/// plugin requires it.
+/// plugin writes it when it loads an image.
 #[unsafe(export_name = "__gomp_rev_offload_var")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static REV_OFFLOAD_VAR: HostWritten<u64> = HostWritten::new(0);

@@ -6,9 +6,8 @@
 use core::arch::asm;
 
 use shared_abi::image::DeviceConfig;
-use shared_abi::wire::WireKind;
 
-use super::HostWritten;
+use super::{HostWritten, NO_WIRE};
 
 /// The configuration that the host writes before the first launch.
 #[derive(Debug)]
@@ -19,16 +18,7 @@ pub static RUNTIME: RuntimeConfig = RuntimeConfig;
 
 #[unsafe(export_name = "__revoff_runtime")]
 #[used(linker)]
-static VARIABLE: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
-    wire_kind: WireKind::NONE.0,
-    slots: 0,
-    wire: 0,
-    claims: 0,
-    bounce: 0,
-    wake_word: 0,
-    bounce_blocks: 0,
-    lanes: 0,
-});
+static VARIABLE: HostWritten<DeviceConfig> = HostWritten::new(NO_WIRE);
 
 /// A method that loads a field. It is not `pure`, so that LLVM does not keep the value in a register:
 /// loading it again is cheap.
