@@ -2,7 +2,7 @@
 //! keep until they return.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -93,33 +93,34 @@ impl InFlight {
         Some(self.function.load(Ordering::Relaxed)).filter(|&word| word != 0)
     }
 
-    /// The request of the call on `native` that is in flight.
-    fn native_request(&self) -> NativeRequest {
+    /// Takes the call from its worker if it is on `native`, its function is running, and `is_chosen`
+    /// for the key of its launch. The caller completes it.
+    fn abort(&self, is_chosen: impl Fn(u32) -> bool) -> Option<AbortedCall> {
+        let running = self.state.running()?;
         let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
         let [seq, rank, count, meta] = self.native.each_ref().map(load);
-        let [bounce_first, bounce_end] = self.bounce.each_ref().map(load);
-        NativeRequest {
+        let call = AbortedCall {
+            launch: load(&self.launch),
+            word: self.function.load(Ordering::Relaxed),
             lane: LaneSlot {
                 slot: load(&self.slot),
                 seq,
                 rank,
                 count,
             },
-            func: self.function.load(Ordering::Relaxed),
             meta: RequestMeta(meta),
-            launch: load(&self.launch),
-            bounce_first,
-            bounce_blocks: bounce_end.saturating_sub(bounce_first),
-        }
+        };
+        (is_chosen(call.launch) && self.state.abort(running)).then_some(call)
     }
+}
 
-    /// Takes the call from its worker if it is on `native`, its function is running, and `is_chosen`
-    /// for the key of its launch. The caller completes it.
-    fn abort(&self, is_chosen: impl Fn(u32) -> bool) -> Option<NativeRequest> {
-        let running = self.state.running()?;
-        let request = self.native_request();
-        (is_chosen(request.launch) && self.state.abort(running)).then_some(request)
-    }
+/// A call on `native` that was taken from its worker.
+struct AbortedCall {
+    launch: u32,
+    /// The function word.
+    word: u64,
+    lane: LaneSlot,
+    meta: RequestMeta,
 }
 
 /// A call in flight.
@@ -234,9 +235,15 @@ impl Server {
         };
         let mut has_aborted = false;
         for call in self.calls() {
-            if let Some(request) = call.abort(&is_chosen) {
-                report(request.launch, request.func);
-                native::complete_aborted(native, &request);
+            if let Some(AbortedCall {
+                launch,
+                word,
+                lane,
+                meta,
+            }) = call.abort(&is_chosen)
+            {
+                report(launch, word);
+                native::complete_aborted(native, lane, meta);
                 has_aborted = true;
             }
         }
@@ -244,7 +251,7 @@ impl Server {
     }
 
     /// The threads whose functions run on after their calls were aborted.
-    pub(super) fn abandoned_threads(&self) -> Vec<ThreadId> {
+    pub(super) fn abandoned_threads(&self) -> HashSet<ThreadId> {
         let calls = self.calls().into_iter();
         let aborted = calls.filter(|call| call.state.is_aborted());
         aborted.map(|call| call.thread).collect()

@@ -282,7 +282,8 @@ impl Server {
         self.requests.refusing.store(true, Ordering::Relaxed);
     }
 
-    /// Ends all threads, and waits for those that do not run a host function. No kernel runs any more.
+    /// Ends all threads and waits for them, except this one and those whose functions run on after their
+    /// calls were aborted. No kernel runs any more.
     pub(crate) fn stop(&self) {
         let handles = self.threads.stop();
         self.poller.stop();
@@ -290,7 +291,7 @@ impl Server {
         // function whose call was aborted may never return. Both threads keep what they use, and end
         // when the function returns.
         let mut busy = self.abandoned_threads();
-        busy.push(std::thread::current().id());
+        busy.insert(std::thread::current().id());
         for handle in handles {
             if !busy.contains(&handle.thread().id()) {
                 let _ = handle.join();

@@ -69,19 +69,27 @@ pub fn complete(
     status: Status,
     written: u64,
 ) {
-    let words = Words {
-        system,
-        lanes: warps.lanes,
-    };
-    let (lane, mapnum) = (request.lane, request.meta.mapnum());
-    reply(&words, warps, lane, mapnum, (status, written), || {
-        words.clear_at_wrap(lane);
-    });
+    end(system, warps, request.lane, request.meta, (status, written));
 }
 
 /// Completes a request whose launch is aborted, instead of the thread that runs its function.
-pub(crate) fn complete_aborted(wire: &Wire, request: &NativeRequest) {
-    complete(wire.words(), &wire.warps, request, Status::ABORTED, 0);
+pub(crate) fn complete_aborted(wire: &Wire, lane: LaneSlot, meta: RequestMeta) {
+    end(wire.words(), &wire.warps, lane, meta, (Status::ABORTED, 0));
+}
+
+/// The last step of a request.
+fn end(
+    system: impl SystemWords,
+    warps: &Warps,
+    lane: LaneSlot,
+    meta: RequestMeta,
+    end: (Status, u64),
+) {
+    let lanes = warps.lanes;
+    let words = Words { system, lanes };
+    reply(&words, warps, lane, meta.mapnum(), end, || {
+        words.clear_at_wrap(lane);
+    });
 }
 
 /// Replies to a lane with `mapnum` arguments. Calls `before_last` before the last reply of the slot's
