@@ -86,8 +86,8 @@ impl Builder {
     /// long again. Default: no deadline.
     ///
     /// No device can end a kernel that does not end by itself. If it does not end after its calls
-    /// were aborted, it runs on. Memory that was allocated before the deadline and is dropped while the kernel
-    /// runs is never freed.
+    /// were aborted, it runs on. Memory that was allocated before the deadline and is dropped while
+    /// the kernel runs is never freed.
     ///
     /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline
     pub fn deadline(mut self, deadline: Duration) -> Self {

@@ -144,9 +144,9 @@ pub enum LaunchError {
         failed_call: Option<CallError>,
     },
     /// The kernel has not ended in time. Unless it is a task's, its calls were
-    /// [aborted](crate::Launch::abort). Unless
-    /// it `has_ended` since, it still runs. Then memory that was allocated before, and the launch and
-    /// its program, stay allocated for the life of the process if they are dropped while it runs.
+    /// [aborted](crate::Launch::abort). Unless it `has_ended` since, it still runs. Then memory that
+    /// was allocated before, and the launch and its program, stay allocated for the life of the process
+    /// if they are dropped while it runs.
     #[error(
         "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE or \
          `Builder::deadline`); {}{}",

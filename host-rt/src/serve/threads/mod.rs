@@ -38,9 +38,9 @@
 //! 4. A thread is called to poll only before a slow function, and on *evidence* that more than one
 //!    caller needs the host: a request was taken while another thread was in a slow function, or
 //!    together with others, as those of the lanes of a warp are, or two in a row were waiting when a
-//!    thread returned from a function. Evidence lasts for 64 requests. A serial caller gives none: its next request comes after the end of the last. The
-//!    standby needs none: once it polls instead of a stuck thread, the requests that it takes are
-//!    evidence.
+//!    thread returned from a function. Evidence lasts for 64 requests. A serial caller gives none: its
+//!    next request comes after the end of the last. The standby needs none: once it polls instead of
+//!    a stuck thread, the requests that it takes are evidence.
 //! 5. At most one thread is called at a time: it polls, and calls the next.
 //! 6. A function that waits for a kernel calls a thread without evidence, and serves requests
 //!    itself while all threads are active.
