@@ -20,6 +20,10 @@ const WAITING: u64 = 4;
 /// Polls of such a round. A request that the host does not take has no reply.
 const POLLS: u32 = 1000;
 
+/// The first rounds of a launch wait patiently, with fewer polls and longer pauses: on a busy machine
+/// the host then takes some requests, too.
+const PATIENT: (u64, u32) = (32, 400);
+
 /// Xorshift.
 struct Random(u64);
 
@@ -75,7 +79,7 @@ pub unsafe fn write_randomly(seed: u64, rounds: u64, hints: *const u64, count: u
     };
     let producer = Producer::new(wire, runtime.lanes);
     let mut random = Random(seed | 1);
-    for _ in 0..rounds {
+    for round in 0..rounds {
         let slot = random.below(runtime.slots.into()) as u32;
         let (group, bit) = claim_of(slot);
         let seqs = claims::group_offset(group) + offset_of!(ClaimGroup, seqs) + bit as usize * 4;
@@ -133,17 +137,18 @@ pub unsafe fn write_randomly(seed: u64, rounds: u64, hints: *const u64, count: u
         }
         wire.release_fence();
         arch::wake_host();
-        if random.below(WAITING) == 0 {
+        let is_patient = round < PATIENT.0;
+        if is_patient || random.below(WAITING) == 0 {
             let reply = slot_offset(runtime.lanes, slot)
                 + match writing {
                     1 => replies_offset(runtime.lanes),
                     _ => progress_offset(runtime.lanes),
                 };
+            let limit = if is_patient { PATIENT.1 } else { POLLS };
             let mut polls = 0;
-            while polls < POLLS && cell_data(wire.load_pair(reply)[0], seq).is_none() {
+            while polls < limit && cell_data(wire.load_pair(reply)[0], seq).is_none() {
+                arch::pause(if is_patient { polls } else { 0 });
                 polls += 1;
-                // Never long.
-                arch::pause(0);
             }
         }
     }

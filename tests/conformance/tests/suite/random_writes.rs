@@ -1,5 +1,6 @@
 //! A device that writes anything anywhere in the slots and the bounce area of `native`: its launch
-//! fails, the process and other runtimes work on. `ci/asan` runs this for ten million rounds under the address sanitizer.
+//! fails, the process and other runtimes work on. `ci/asan` runs this for ten million rounds under the
+//! address sanitizer.
 
 use std::env;
 
@@ -36,7 +37,7 @@ fn random_writes_fail_only_their_launch(target: &Target) {
     });
     functions.add(probe).expect("the first of its name");
     let other = Session::new(target, &functions);
-    let (mut done, mut failed_calls) = (0, 0);
+    let mut done = 0;
     while done < rounds {
         let now = ROUNDS_OF_LAUNCH.min(rounds - done);
         done += now;
@@ -51,12 +52,12 @@ fn random_writes_fail_only_their_launch(target: &Target) {
         let hints = session.filled(&[func, start, start + 8, start + bytes, bytes, bytes - 8, 0]);
         let (seed, count) = (done << 20 | 0x2545, hints.bytes() / 8);
         let result = session.run("write_randomly", (1, 1), &[&seed, &now, &hints, &count]);
+        // The host takes some requests of each launch, and most of them are invalid.
         match result {
-            Err(LaunchError::Call { failed, .. }) => failed_calls += failed,
+            Err(LaunchError::Call { .. }) => {}
             Err(other) => panic!("round {done}: {other}"),
-            Ok(_) => {}
+            Ok(_) => panic!("round {done}: no call failed"),
         }
     }
-    assert!(failed_calls > rounds / 100, "{failed_calls} failed calls");
     other.works();
 }
