@@ -8,6 +8,7 @@ use conformance::Target;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Functions, Launch, LaunchError, Runtime};
 
+use crate::abort::until_ended;
 use crate::image::image;
 use crate::session::{Session, acting};
 use crate::{Test, test};
@@ -117,7 +118,11 @@ fn calls_under_way_are_named(target: &Target) {
     assert_eq!(kernel, "call_act");
     assert_eq!(pending, ["`act`"]);
     drop(release);
-    if target.wire != WireKind::NATIVE {
+    if target.wire == WireKind::NATIVE {
+        until_ended(&acting.launch);
+        let error = acting.launch.wait().expect_err("its call was aborted");
+        assert!(matches!(error, LaunchError::Call { .. }), "{error}");
+    } else {
         in_the_end(&acting.launch);
     }
 }
