@@ -532,7 +532,7 @@ fn the_wrap_needs_the_fence_of_the_host() {
 }
 
 /// The host may then clear cells of the next request, and both sides wait for ever. Loom limits the
-/// branches of a single run, and no run of the unweakened model comes near that.
+/// branches of a single run, and no run of the unweakened model reaches that limit: its test passes.
 #[test]
 #[should_panic(expected = "maximum number of branches")]
 fn the_wrap_needs_the_acquire_of_the_device() {
