@@ -102,6 +102,15 @@ pub use shared_abi;
 #[macro_export]
 macro_rules! image {
     ($(#[$attribute:meta])*) => {
+        $crate::entry!($(#[$attribute])*);
+        $crate::panic_handler!();
+    };
+}
+
+/// As [`image!`], without the panic handler, for a crate that is linked with `std`.
+#[macro_export]
+macro_rules! entry {
+    ($(#[$attribute:meta])*) => {
         /// The control variables of OpenMP, which the host writes.
         #[unsafe(no_mangle)]
         $(#[$attribute])*
@@ -139,8 +148,6 @@ macro_rules! image {
                 )
             }
         }
-
-        $crate::panic_handler!();
     };
 }
 

@@ -22,6 +22,46 @@ pub enum BuildError {
         /// Each candidate, with the reason why it is unsuitable.
         tried: Vec<String>,
     },
+    /// The platform layer does not fit the toolchain's standard library.
+    #[error(
+        "the platform layer for std on a device fits the standard library of Rust {supported}, not that of \
+         {release}; install one of these: `rustup toolchain install 1.96.0 -c rust-src`, or set {RUSTC} to the \
+         rustc of one"
+    )]
+    UnsupportedStd {
+        /// The toolchain's release.
+        release: String,
+        /// The releases that it fits.
+        supported: String,
+    },
+    /// A file of the standard library is not what its release should have.
+    #[error(
+        "{}: this is not the source of Rust {release}, which the platform layer for std on a device changes here; \
+         install the toolchain's rust-src again",
+        path.display()
+    )]
+    UnknownStd {
+        /// The toolchain's release.
+        release: String,
+        /// The copy of the file.
+        path: PathBuf,
+    },
+    /// The standard library, or the crate that is linked with every program, does not build.
+    #[error("std does not build for {arch}: {reason}")]
+    Std {
+        /// The architecture.
+        arch: String,
+        /// The messages of the compiler.
+        reason: String,
+    },
+    /// A folder without a program.
+    #[error("no program at {}: {reason}", path.display())]
+    NoProgram {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// A folder without a crate.
     #[error("no kernel crate at {}: {reason}", path.display())]
     NoCrate {

@@ -35,6 +35,7 @@ mod host;
 mod krate;
 mod messages;
 mod piece;
+pub mod program;
 mod script;
 mod work;
 

@@ -12,6 +12,11 @@ pub(crate) struct Said {
     pub(crate) text: String,
 }
 
+/// Tells the user about a step that takes long.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// Runs cargo. Passes its messages on, except for one, and keeps a copy.
 pub(crate) fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildError> {
     let mut child = command

@@ -90,7 +90,8 @@ fn float<T: FromStr<Err: std::fmt::Display>>(text: &str) -> anyhow::Result<T> {
         .map_err(|error: T::Err| anyhow!("`{text}`: {error}"))
 }
 
-fn size(text: &str) -> anyhow::Result<u64> {
+/// A size in bytes.
+pub(super) fn size(text: &str) -> anyhow::Result<u64> {
     let bytes = env::parse_bytes(text)
         .with_context(|| format!("`{text}`: a size in bytes is expected, such as 100, 4K or 2M"))?;
     ensure!(bytes > 0, "a buffer takes at least 1 byte");

@@ -38,37 +38,11 @@ pub(crate) fn compile(
     fs::create_dir_all(&of_arch).map_err(io_at(&of_arch))?;
     let assembly = of_arch.join(format!("{}.s", krate.file));
     let bitcode = of_arch.join(format!("{}.bc", krate.file));
-    let mut flags = vec![format!("-Ctarget-cpu={}", arch.name)];
-    if let Some(feature) = arch.ptx_feature() {
-        flags.push(format!("-Ctarget-feature=+{feature}"));
-    }
-    flags.push("-Zunstable-options".to_owned());
+    let mut flags = code_flags(arch);
     // A panic calls the panic handler, which reports its location. CUDA's assertion takes no
     // column.
     if arch.target == Target::Nvptx {
         flags.push("-Zlocation-detail=file,line".to_owned());
-    }
-    if arch.target == Target::Amdgcn {
-        let mut attributes = vec!["revoff_panic:noinline"];
-        if !arch.traps_in_place {
-            attributes.push("revoff_trap:noinline");
-        }
-        // LLVM does not know that a trap calls nothing: it takes functions that may trap for
-        // recursive, and reserves a stack of 16 KiB for each lane.
-        attributes.extend(["revoff_panic:norecurse", "revoff_trap:norecurse"]);
-        for attribute in attributes {
-            flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
-        }
-        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block
-        // for the size of each lane's part: few blocks then run at a time.
-        flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
-    }
-    // Without these, device-rt does what is right on every processor.
-    if arch.waits_for_write_back {
-        flags.push("--cfg=revoff_waits_for_write_back".to_owned());
-    }
-    if !arch.stores_have_scope {
-        flags.push("--cfg=revoff_stores_without_scope".to_owned());
     }
 
     let mut command = Command::new(toolchain.cargo());
@@ -94,28 +68,7 @@ pub(crate) fn compile(
         .arg("--")
         .arg(format!("--emit=asm={}", assembly.display()))
         .arg(format!("--emit=llvm-bc={}", bitcode.display()));
-    // The caller's variables must not affect the device's build.
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PROFILE_")
-            || text.starts_with("CARGO_BUILD_")
-            || text.starts_with("CARGO_TARGET_")
-            || text.starts_with("CARGO_UNSTABLE_")
-            || text.starts_with("CARGO_FEATURE_")
-            || text.starts_with("CARGO_CFG_")
-            || [
-                "RUSTFLAGS",
-                "RUSTC_WRAPPER",
-                "RUSTC_WORKSPACE_WRAPPER",
-                "RUSTUP_TOOLCHAIN",
-                "CARGO_MAKEFLAGS",
-                "MAKEFLAGS",
-            ]
-            .contains(&&*text)
-        {
-            command.env_remove(&name);
-        }
-    }
+    clean(&mut command);
     command
         .env("RUSTC", toolchain.rustc())
         .env("RUSTC_BOOTSTRAP", "1")
@@ -151,6 +104,63 @@ pub(crate) fn compile(
             archive
         },
     })
+}
+
+/// The compiler's flags for code that runs on `arch`.
+pub(crate) fn code_flags(arch: &Arch) -> Vec<String> {
+    let mut flags = vec![format!("-Ctarget-cpu={}", arch.name)];
+    if let Some(feature) = arch.ptx_feature() {
+        flags.push(format!("-Ctarget-feature=+{feature}"));
+    }
+    flags.push("-Zunstable-options".to_owned());
+    if arch.target == Target::Amdgcn {
+        let mut attributes = vec!["revoff_panic:noinline"];
+        if !arch.traps_in_place {
+            attributes.push("revoff_trap:noinline");
+        }
+        // LLVM does not know that a trap calls nothing: it takes functions that may trap for
+        // recursive, and reserves a stack of 16 KiB for each lane.
+        attributes.extend(["revoff_panic:norecurse", "revoff_trap:norecurse"]);
+        for attribute in attributes {
+            flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
+        }
+        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block
+        // for the size of each lane's part: few blocks then run at a time.
+        flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
+    }
+    // Without these, device-rt does what is right on every processor.
+    if arch.waits_for_write_back {
+        flags.push("--cfg=revoff_waits_for_write_back".to_owned());
+    }
+    if !arch.stores_have_scope {
+        flags.push("--cfg=revoff_stores_without_scope".to_owned());
+    }
+    flags
+}
+
+/// Removes the caller's variables that affect a build: they must not affect the device's.
+pub(crate) fn clean(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PROFILE_")
+            || text.starts_with("CARGO_BUILD_")
+            || text.starts_with("CARGO_TARGET_")
+            || text.starts_with("CARGO_UNSTABLE_")
+            || text.starts_with("CARGO_FEATURE_")
+            || text.starts_with("CARGO_CFG_")
+            || [
+                "RUSTFLAGS",
+                "RUSTC_WRAPPER",
+                "RUSTC_WORKSPACE_WRAPPER",
+                "RUSTUP_TOOLCHAIN",
+                "CARGO_MAKEFLAGS",
+                "MAKEFLAGS",
+            ]
+            .contains(&&*text)
+        {
+            command.env_remove(&name);
+        }
+    }
 }
 
 /// Makes cargo compile `krate` itself again, but not its dependencies.

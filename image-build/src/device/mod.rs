@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use targets::arch::{Arch, Target};
 use targets::ptx::Malformed;
 
+pub(crate) use cargo::{clean, code_flags};
 pub use ptxas::{Assemblers, PTXAS, Ptxas};
 pub use toolchain::Toolchain;
 

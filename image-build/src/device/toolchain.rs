@@ -12,6 +12,9 @@ use crate::error::{BuildError, RUSTC, Unsuitable};
 /// The oldest release whose library has everything that `device-rt` uses.
 const MINIMUM: (u32, u32) = (1, 96);
 
+/// The folder with the source of the standard library, below a sysroot.
+const LIBRARY: &str = "lib/rustlib/src/rust/library";
+
 /// A Rust toolchain that can build `core` for GPUs.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
@@ -96,7 +99,7 @@ impl Toolchain {
             return Err(Unsuitable::TooOld { release, minimum });
         }
         let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim());
-        let core = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
+        let core = sysroot.join(LIBRARY).join("core/src/lib.rs");
         if !core.is_file() {
             return Err(Unsuitable::NoSource(core));
         }
@@ -144,6 +147,21 @@ impl Toolchain {
     #[must_use]
     pub fn release(&self) -> &str {
         &self.release
+    }
+
+    /// The numbers of its release.
+    pub(crate) fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    /// The target of this machine.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The folder with the source of the standard library.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.sysroot.join(LIBRARY)
     }
 
     /// The major version of its LLVM.

@@ -1,0 +1,213 @@
+//! Runs a kernel of an image.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::bail;
+use host_rt::bus_cost::CountCosts;
+use host_rt::device::Trace;
+use host_rt::shared_abi::wire::WireKind;
+use host_rt::targets::count::{Count, Names};
+use host_rt::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
+use serde::Serialize;
+
+use super::arg::Param;
+use super::{Options, functions};
+use crate::error::MissingFunction;
+use crate::{costs, output};
+
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    image: &'a str,
+    kernel: &'a str,
+    device: &'a str,
+    /// The requested wire.
+    wire: Option<&'static str>,
+    teams: u32,
+    threads: u32,
+    /// From start to end; absent if the kernel or a call failed.
+    seconds: Option<f64>,
+    requests: u64,
+    serving_threads: usize,
+    missing_functions: &'a [String],
+    outputs: Vec<Output>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<costs::Report<'a>>,
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Output {
+    path: String,
+    bytes: u64,
+}
+
+/// Runs one kernel.
+pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
+    let image = open(options, path)?;
+    let mut builder = Runtime::builder(&options.device);
+    if let Some(wire) = options.wire {
+        builder = builder.wire(wire);
+    }
+    if let Some((team, thread)) = options.trace {
+        builder = builder.trace(Trace {
+            team,
+            thread,
+            sink: Arc::new(|line| {
+                // The reader may have closed the pipe.
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }),
+        });
+    }
+    let counted = Arc::new(Mutex::new(None));
+    if let Some(entry) = &options.costs {
+        let sink = Arc::clone(&counted);
+        builder = builder.costs(CountCosts {
+            entry: entry.clone(),
+            sink: Arc::new(move |_, costs| {
+                *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
+            }),
+        });
+    }
+    if let Some((team, thread)) = options.trace
+        && (team >= options.teams || thread >= options.threads)
+    {
+        bail!(
+            "--trace {team}.{thread}: the launch has {} of {}, counted from 0 (--teams, --threads)",
+            Count(options.teams.into(), "team"),
+            Count(options.threads.into(), "thread")
+        );
+    }
+    let runtime = builder.build()?;
+    let image = runtime.select(&image)?;
+    let found = functions::find(&image, &options.functions)?;
+    let name = match &options.kernel {
+        Some(name) => name.clone(),
+        None => only_kernel(&image)?,
+    };
+    let kernel = runtime.load(&image, &found.functions)?.kernel(&name)?;
+    let params = options
+        .args
+        .iter()
+        .map(|arg| Param::new(&runtime, arg))
+        .collect::<Result<Vec<_>, _>>()?;
+    let args: Vec<&dyn KernelArg> = params.iter().map(|param| param as &dyn KernelArg).collect();
+    let grid = Grid {
+        teams: options.teams,
+        threads: options.threads,
+    };
+    // SAFETY: the user asserts on the command line that the code is a kernel with these parameters,
+    // as the help text requires; the buffers live until `wait` has returned, or the launch has not
+    // begun.
+    let launch = unsafe { kernel.launch(grid, &args)? };
+    let ended = launch
+        .wait()
+        .map_err(|error| explain(error, &found.missing));
+    flush_c();
+
+    let counted = counted
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    let mut answer = Answer {
+        image: image.name(),
+        kernel: &name,
+        device: &options.device,
+        wire: options.wire.and_then(WireKind::name),
+        teams: grid.teams,
+        threads: grid.threads,
+        seconds: ended.as_ref().ok().map(|report| report.time.as_secs_f64()),
+        requests: runtime.requests(),
+        serving_threads: runtime.threads(),
+        missing_functions: &found.missing,
+        outputs: Vec::new(),
+        costs: counted.as_ref().map(costs::Report::new),
+        error: ended.as_ref().err().map(ToString::to_string),
+    };
+    // The buffers of a failed kernel are not results.
+    if ended.is_ok() {
+        for param in &params {
+            answer
+                .outputs
+                .extend(param.save()?.map(|(path, bytes)| Output { path, bytes }));
+        }
+    }
+    report(options.json, &answer)?;
+    ended.map(drop)
+}
+
+/// The error, with this command's remedy if the kernel called a function of `missing`, which no
+/// library exports.
+fn explain(launch: LaunchError, missing: &[String]) -> anyhow::Error {
+    let call = match &launch {
+        LaunchError::Call { first, .. } => Some(first),
+        LaunchError::Fault { failed_call, .. } => failed_call.as_ref(),
+        _ => None,
+    };
+    match call {
+        Some(CallError::NoSuchFunction { name: Some(_), .. }) => MissingFunction {
+            launch,
+            missing: missing.to_vec(),
+        }
+        .into(),
+        _ => RuntimeError::from(launch).into(),
+    }
+}
+
+/// The only kernel of an image.
+fn only_kernel(image: &Image) -> anyhow::Result<String> {
+    let names: Vec<_> = image.kernels()?.into_iter().map(|k| k.name).collect();
+    let image_name = image.name();
+    match names.as_slice() {
+        [name] => Ok(name.clone()),
+        [] if image.is_opaque() => {
+            bail!("only a driver can list the kernels of {image_name}: name one (--kernel)")
+        }
+        [] => bail!("{image_name} has no kernels"),
+        _ => bail!(
+            "{image_name} has several kernels, name one (--kernel): {}",
+            Names(&names)
+        ),
+    }
+}
+
+/// The image, with the parts that belong to it.
+fn open(options: &Options, path: &Path) -> Result<Image, RuntimeError> {
+    let image = Image::open(path)?;
+    if options.link.is_empty() {
+        return Ok(image);
+    }
+    let mut parts = vec![image];
+    for path in &options.link {
+        parts.push(Image::open(path)?);
+    }
+    Ok(Image::link(path.display().to_string(), parts)?)
+}
+
+/// Flushes the output of host functions in C, before this command prints.
+fn flush_c() {
+    // SAFETY: null stands for all streams; the C library locks each.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
+fn report(json: bool, answer: &Answer<'_>) -> anyhow::Result<()> {
+    if json {
+        return output::json(answer);
+    }
+    if let Some(seconds) = answer.seconds {
+        // Not an answer: those are what the kernel and its host functions print.
+        output::say(&format!(
+            "kernel `{}` ended after {:.1} ms: {} of {}, {}",
+            answer.kernel,
+            seconds * 1e3,
+            Count(answer.teams.into(), "team"),
+            Count(answer.threads.into(), "thread"),
+            Count(answer.requests, "call"),
+        ));
+    }
+    if let Some(costs) = &answer.costs {
+        output::note(&costs.render()?);
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The functions that the platform layer calls. The crate `device-std`, with which every program is
+//! linked, defines them, most of them as calls to the host; it includes this file to define exactly
+//! these.
+//!
+//! Results and parameters are those of the crate `std-calls`.
+
+/// Expands `$expand!` with all functions that are calls to the host.
+macro_rules! for_each_call {
+    ($expand:ident) => {
+        $expand! {
+            fn std_write(stream: u32, bytes: &[u8]) -> i64;
+            fn std_read(bytes: &mut [u8]) -> i64;
+            fn std_is_terminal(stream: u32) -> i64;
+            fn std_arguments(list: &mut [u8]) -> i64;
+            fn std_environment(list: &mut [u8]) -> i64;
+            fn std_program(path: &mut [u8]) -> i64;
+            fn std_directory(path: &mut [u8]) -> i64;
+            fn std_change_directory(path: &[u8]) -> i64;
+            fn std_system_time() -> i64;
+            fn std_random(bytes: &mut [u8]) -> i64;
+            fn std_process_id() -> u32;
+            fn std_error_text(error: i32, text: &mut [u8]) -> i64;
+            fn std_open(path: &[u8], options: u32, mode: u32) -> i64;
+            fn std_close(handle: u32) -> i64;
+            fn std_file_read(file: u32, bytes: &mut [u8]) -> i64;
+            fn std_file_write(file: u32, bytes: &[u8]) -> i64;
+            fn std_seek(file: u32, offset: i64, whence: u32) -> i64;
+            fn std_sync(file: u32, data_only: u32) -> i64;
+            fn std_truncate(file: u32, size: u64) -> i64;
+            fn std_lock(file: u32, operation: u32) -> i64;
+            fn std_duplicate(file: u32) -> i64;
+            fn std_file_status(file: u32, status: &mut FileStatus) -> i64;
+            fn std_file_set_mode(file: u32, mode: u32) -> i64;
+            fn std_file_set_times(file: u32, times: &FileTimes) -> i64;
+            fn std_status(path: &[u8], follow: u32, status: &mut FileStatus) -> i64;
+            fn std_set_mode(path: &[u8], mode: u32) -> i64;
+            fn std_set_times(path: &[u8], follow: u32, times: &FileTimes) -> i64;
+            fn std_create_directory(path: &[u8], mode: u32) -> i64;
+            fn std_remove_directory(path: &[u8]) -> i64;
+            fn std_remove_tree(path: &[u8]) -> i64;
+            fn std_remove_file(path: &[u8]) -> i64;
+            fn std_rename(from: &[u8], to: &[u8]) -> i64;
+            fn std_hard_link(original: &[u8], link: &[u8]) -> i64;
+            fn std_symbolic_link(original: &[u8], link: &[u8]) -> i64;
+            fn std_read_link(path: &[u8], target: &mut [u8]) -> i64;
+            fn std_canonical_path(path: &[u8], canonical: &mut [u8]) -> i64;
+            fn std_copy(from: &[u8], to: &[u8]) -> i64;
+            fn std_open_directory(path: &[u8]) -> i64;
+            fn std_next_entries(directory: u32, list: &mut [u8]) -> i64;
+        }
+    };
+}
+
+/// Expands `$expand!` with the functions that run on the device.
+macro_rules! for_each_device_function {
+    ($expand:ident) => {
+        $expand! {
+            /// Nanoseconds of a clock that never goes back.
+            fn std_monotonic_time() -> u64;
+            /// Waits a little, longer the larger `attempt` is.
+            fn std_pause(attempt: u32) -> ();
+            /// The index of the calling thread: below `std_threads`, 0 for that of `main`.
+            fn std_thread() -> u32;
+            /// The most threads that can run at the same time.
+            fn std_threads() -> u32;
+            /// Lets an idle thread run `std_run_thread(start)`. False if there is none.
+            fn std_spawn(start: *mut u8) -> bool;
+            /// Ends the program with an exit status.
+            fn std_exit(status: i32) -> !;
+            /// Ends the program as after a signal.
+            fn std_abort() -> !;
+            /// Memory of a size and alignment, or null.
+            fn std_alloc(size: usize, align: usize) -> *mut u8;
+            /// Frees memory of this size and alignment.
+            fn std_dealloc(memory: *mut u8, size: usize, align: usize) -> ();
+            /// Resizes memory, or returns null and leaves it.
+            fn std_realloc(memory: *mut u8, size: usize, align: usize, new_size: usize) -> *mut u8;
+        }
+    };
+}
+
+/// The metadata of a file: see `std_calls::FileStatus`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FileStatus {
+    pub size: u64,
+    pub modified: i64,
+    pub accessed: i64,
+    pub created: i64,
+    pub mode: u32,
+    pub kind: u32,
+}
+
+/// The times of a file to set: see `std_calls::FileTimes`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FileTimes {
+    pub accessed: i64,
+    pub modified: i64,
+}
+
+/// An unknown time, or one that is not to be set.
+pub const NO_TIME: i64 = i64::MIN;

@@ -1,0 +1,43 @@
+//! The kernel that runs a program.
+
+use core::ffi::{c_char, c_int};
+use core::ptr;
+
+use device_rt::thread;
+
+use crate::{heap, threads};
+
+unsafe extern "C" {
+    /// The program's, made by the compiler: calls Rust's `main`.
+    fn main(argc: c_int, argv: *const *const c_char) -> c_int;
+}
+
+/// Runs the program, with teams of one thread. `heap` is memory for it, of `bytes` bytes; `words` has
+/// 8 zero bytes for each team, and `stacks` has `stack_bytes` bytes for each, which only NVIDIA GPUs use:
+/// the builder of the image inserts the code.
+///
+/// # Safety
+/// The memory lives as long as the launch, and nobody else uses it.
+#[device_rt::kernel]
+pub(crate) unsafe fn revoff_main(
+    heap: *mut u8,
+    bytes: u64,
+    words: *mut u8,
+    stacks: *mut u8,
+    stack_bytes: u64,
+) {
+    let _ = (stacks, stack_bytes);
+    if thread::global() != 0 {
+        return threads::serve();
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        heap::give(heap, bytes as usize);
+        threads::open(words);
+    }
+    // SAFETY: the compiler made it, with this signature. It gets its arguments from the host.
+    let status = unsafe { main(0, ptr::null()) };
+    // The host reports a failed call; the kernel ends all the same.
+    let _ = std_calls::std_exit(status);
+    threads::end();
+}

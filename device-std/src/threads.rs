@@ -1,0 +1,104 @@
+//! Idle threads of the grid, and how they start.
+//!
+//! Each thread but the first polls its own word. Its value is null while the thread is idle, the
+//! pointer that it is to run with, [`RUNNING`] while it runs, or [`END`].
+//!
+//! | from | to | by |
+//! |---|---|---|
+//! | null | pointer | `std_spawn` |
+//! | pointer | `RUNNING` | the thread |
+//! | `RUNNING` | null | the thread, at the end of its work |
+//! | null | `END` | `end`, when `main` has returned |
+
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use device_rt::{arch, thread};
+
+/// The words, one for each thread; null before `open`.
+static WORDS: AtomicPtr<AtomicPtr<u8>> = AtomicPtr::new(ptr::null_mut());
+
+const RUNNING: *mut u8 = ptr::without_provenance_mut(1);
+const END: *mut u8 = ptr::without_provenance_mut(2);
+
+unsafe extern "Rust" {
+    /// Of the platform layer: runs a thread to its end.
+    fn std_run_thread(start: *mut u8);
+}
+
+/// Lets threads start.
+///
+/// # Safety
+/// `words` points to [`std_threads`] zeroed pointers that live as long as the launch.
+pub(crate) unsafe fn open(words: *mut u8) {
+    // Release: with the acquire in `words`, the zeroes are visible.
+    WORDS.store(words.cast(), Release);
+}
+
+/// The words, or an empty slice before `open`.
+fn words() -> &'static [AtomicPtr<u8>] {
+    // Acquire: pairs with the release in `open`.
+    let words = WORDS.load(Acquire);
+    if words.is_null() {
+        return &[];
+    }
+    // SAFETY: `open` was called with this pointer, whose memory outlives the launch.
+    unsafe { core::slice::from_raw_parts(words, std_threads() as usize) }
+}
+
+/// The life of a thread that does not run `main`.
+pub(crate) fn serve() {
+    let me = thread::global() as usize;
+    let mut attempt = 0_u32;
+    loop {
+        // Acquire: pairs with the release of the exchange in `std_spawn`, and of that in `end`.
+        let start = words().get(me).map_or(ptr::null_mut(), |word| word.load(Acquire));
+        if start.is_null() {
+            arch::pause(attempt);
+            attempt = attempt.saturating_add(1);
+            continue;
+        }
+        if start == END {
+            return;
+        }
+        attempt = 0;
+        let word = &words()[me];
+        // Relaxed: only this thread looks for this value.
+        word.store(RUNNING, Relaxed);
+        // SAFETY: the pointer went to `std_spawn`, and only this thread has received it.
+        unsafe { std_run_thread(start) };
+        // Release: pairs with the acquire of the exchange in `std_spawn`; the thread's own memory
+        // goes to the next one.
+        word.store(ptr::null_mut(), Release);
+    }
+}
+
+/// Ends idle threads. Threads that still run end when they have run.
+pub(crate) fn end() {
+    for word in &words()[1..] {
+        let mut attempt = 0_u32;
+        while word.compare_exchange(ptr::null_mut(), END, Release, Relaxed).is_err() {
+            arch::pause(attempt);
+            attempt = attempt.saturating_add(1);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) fn std_thread() -> u32 {
+    thread::global()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) fn std_threads() -> u32 {
+    thread::teams()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) fn std_spawn(start: *mut u8) -> bool {
+    words().iter().skip(1).any(|word| {
+        word.load(Relaxed).is_null()
+            && word.compare_exchange(ptr::null_mut(), start, Release, Relaxed).is_ok()
+    })
+}

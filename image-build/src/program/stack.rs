@@ -1,0 +1,155 @@
+//! Moves the stacks of a program's threads to global memory.
+//!
+//! On NVIDIA GPUs a function's variables are in local memory, which no other thread reaches: the same
+//! address means another variable there. Programs with `std` share variables on their stacks, above
+//! all with scoped threads. So each thread gets a stack in global memory, from the parameters
+//! [`STACKS`] and [`STACK_BYTES`] of the kernel. Two words of shared memory, which belong to the
+//! thread's block and therefore to it alone, have the stack's top and its end.
+//!
+//! This changes the text that LLVM's back end writes. There, a function's variables are an array
+//! `__local_depot`, whose address the registers `%SPL` (local) and `%SP` (generic) contain.
+
+/// Parameters of the kernel, by their number: the memory for the stacks of all threads, and the size
+/// of one.
+const STACKS: usize = 3;
+const STACK_BYTES: usize = 4;
+
+/// The words in shared memory: top and end.
+const DECLARATION: &str = ".shared .align 8 .b64 __revoff_stack[2];\n";
+
+/// The alignment of every frame, unless a variable needs more.
+const ALIGN: u64 = 16;
+
+/// `ptx`, with all stacks in global memory.
+pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
+    let mut moved = String::with_capacity(ptx.len() + ptx.len() / 8);
+    let mut frame = None;
+    let mut is_declared = false;
+    let mut entry = None;
+    for line in ptx.lines() {
+        let text = line.trim();
+        if !is_declared && text.starts_with(".address_size") {
+            moved.push_str(line);
+            moved.push('\n');
+            moved.push_str(DECLARATION);
+            is_declared = true;
+            continue;
+        }
+        if let Some(rest) = text.strip_prefix(".visible .entry ") {
+            entry = Some(rest.split('(').next().unwrap_or(rest).to_owned());
+        }
+        match text {
+            "{" if entry.is_some() => {
+                moved.push_str("{\n");
+                let name = entry.take().unwrap_or_default();
+                moved.push_str(&prepare(&name));
+            }
+            "}" if line == "}" => {
+                frame = None;
+                moved.push_str("}\n");
+            }
+            _ if text.starts_with(".local ") => {
+                frame = Some(Frame::parse(text).ok_or_else(|| StackError(text.to_owned()))?);
+                moved.push_str("\t.reg .pred \t%SPO;\n\t.reg .b64 \t%SPT, %SPN, %SPE;\n");
+            }
+            _ if text.starts_with("mov.b64 ") && text.contains("%SPL, __local_depot") => {
+                let frame: &Frame =
+                    frame.as_ref().ok_or_else(|| StackError(text.to_owned()))?;
+                moved.push_str(&frame.enter());
+            }
+            _ if frame.is_some() && (text == "ret;" || text.ends_with(" ret;")) => {
+                let guard = text.strip_suffix("ret;").unwrap_or_default();
+                moved.push_str(&format!(
+                    "\t{guard}st.shared.u64 \t[__revoff_stack], %SPT;\n{line}\n"
+                ));
+            }
+            _ => {
+                moved.push_str(&global(line)?);
+                moved.push('\n');
+            }
+        }
+    }
+    Ok(moved)
+}
+
+/// The frame of a function: an array with this size and alignment.
+struct Frame {
+    size: u64,
+    align: u64,
+}
+
+impl Frame {
+    /// `.local .align 8 .b8 __local_depot3[40];`
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let align = words.by_ref().skip_while(|word| *word != ".align").nth(1)?;
+        let (name, size) = text.rsplit_once('[')?;
+        if !name.contains("__local_depot") {
+            return None;
+        }
+        Some(Self {
+            size: size.strip_suffix("];")?.parse().ok()?,
+            align: align.parse().ok()?,
+        })
+    }
+
+    /// Takes the frame from the stack, which ends in a trap if it is too small.
+    fn enter(&self) -> String {
+        let align = self.align.max(ALIGN);
+        let mut code = "\tld.shared.u64 \t%SPT, [__revoff_stack];\n".to_owned();
+        if align > ALIGN {
+            code.push_str(&format!(
+                "\tadd.u64 \t%SPL, %SPT, {};\n\tand.b64 \t%SPL, %SPL, -{align};\n",
+                align - 1
+            ));
+        } else {
+            code.push_str("\tmov.b64 \t%SPL, %SPT;\n");
+        }
+        code.push_str(&format!(
+            "\tadd.u64 \t%SPN, %SPL, {};\n\tst.shared.u64 \t[__revoff_stack], %SPN;\n\
+             \tld.shared.u64 \t%SPE, [__revoff_stack+8];\n\
+             \tsetp.gt.u64 \t%SPO, %SPN, %SPE;\n\t@%SPO trap;\n",
+            self.size.next_multiple_of(ALIGN)
+        ));
+        code
+    }
+}
+
+/// The beginning of the kernel `name`: the calling thread's stack.
+fn prepare(name: &str) -> String {
+    format!(
+        "\t{{\n\t.reg .b32 \t%SPI;\n\t.reg .b64 \t%SPA, %SPB, %SPC;\n\
+         \tld.param.b64 \t%SPA, [{name}_param_{STACKS}];\n\
+         \tld.param.b64 \t%SPB, [{name}_param_{STACK_BYTES}];\n\
+         \tcvta.to.global.u64 \t%SPA, %SPA;\n\
+         \tmov.u32 \t%SPI, %ctaid.x;\n\
+         \tcvt.u64.u32 \t%SPC, %SPI;\n\
+         \tmul.lo.u64 \t%SPC, %SPC, %SPB;\n\
+         \tadd.u64 \t%SPA, %SPA, %SPC;\n\
+         \tst.shared.u64 \t[__revoff_stack], %SPA;\n\
+         \tadd.u64 \t%SPA, %SPA, %SPB;\n\
+         \tst.shared.u64 \t[__revoff_stack+8], %SPA;\n\t}}\n"
+    )
+}
+
+/// An instruction that names local memory, with global memory instead.
+fn global(line: &str) -> Result<String, StackError> {
+    let text = line.trim_start();
+    let code = text.split("//").next().unwrap_or(text);
+    let Some(instruction) = code.split_whitespace().find(|word| !word.starts_with('@')) else {
+        return Ok(line.to_owned());
+    };
+    if !instruction.split('.').any(|part| part == "local") {
+        return Ok(line.to_owned());
+    }
+    let known = ["ld.", "st.", "cvta."];
+    if !known.iter().any(|name| instruction.starts_with(name)) {
+        return Err(StackError(code.to_owned()));
+    }
+    Ok(line.replacen(instruction, &instruction.replace(".local", ".global"), 1))
+}
+
+/// A line that LLVM's back end does not write, as far as is known.
+#[derive(Debug, thiserror::Error)]
+#[error("a use of local memory that cannot be moved to global memory: `{0}`")]
+pub(crate) struct StackError(String);

@@ -1,0 +1,255 @@
+//! The standard library, built once for each architecture and kept.
+
+use std::env;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustc_build_sysroot::{BuildMode, SysrootBuilder, SysrootConfig, SysrootStatus};
+
+use super::overlay;
+use super::target::StdTarget;
+use crate::device::{Toolchain, clean, code_flags};
+use crate::error::{BuildError, io_at};
+use crate::messages;
+
+/// The environment variable that names the folder in which standard libraries are kept.
+pub const CACHE: &str = "REVOFF_CACHE";
+
+/// The sources of the device side, which are compiled for each architecture.
+const DEVICE_STD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-std");
+
+/// Takes the place of a linker for GPUs: makes the file that cargo expects.
+const LINKER: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+    [ "$1" != -o ] || : >"$2"
+    shift
+done
+"#;
+
+/// A standard library for one architecture.
+pub(crate) struct Sysroot {
+    /// The folder for `--sysroot`.
+    dir: PathBuf,
+    /// The cargo target folder of the crate `device-std`.
+    device_std: PathBuf,
+    /// The target's specification.
+    pub(crate) target: PathBuf,
+    flags: Vec<String>,
+    is_host: bool,
+}
+
+impl Sysroot {
+    /// Finds or builds the standard library of `toolchain` for `target`.
+    pub(crate) fn prepare(toolchain: &Toolchain, target: StdTarget) -> Result<Self, BuildError> {
+        let folder =
+            cache()?
+                .join("std")
+                .join(format!("{}-{}", toolchain.release(), target.name()));
+        fs::create_dir_all(&folder).map_err(io_at(&folder))?;
+        let lock_path = folder.join("lock");
+        let lock = File::create(&lock_path).map_err(io_at(&lock_path))?;
+        lock.lock().map_err(io_at(&lock_path))?;
+
+        let device_std = Path::new(DEVICE_STD);
+        let library = folder.join("library");
+        let overlaid = folder.join("overlay.of");
+        let overlay_dir = device_std.join("overlay");
+        let linker = folder.join("linker");
+        write_program(&linker, LINKER)?;
+        let specified = target.specification(toolchain, &linker)?;
+        let of = format!("{toolchain}\n{specified}\n{}", contents(&overlay_dir)?);
+        if fs::read_to_string(&overlaid).ok().as_deref() != Some(&of) {
+            if library.exists() {
+                fs::remove_dir_all(&library).map_err(io_at(&library))?;
+            }
+            overlay::lay(toolchain, &overlay_dir, &library)?;
+            fs::write(&overlaid, &of).map_err(io_at(&overlaid))?;
+        }
+
+        let specification = folder.join("revoff.json");
+        fs::write(&specification, specified).map_err(io_at(&specification))?;
+        let mut flags = match target {
+            StdTarget::Host => vec![],
+            StdTarget::Gpu(arch) => code_flags(arch),
+        };
+        // A program is optimised together with all of this.
+        flags.push("-Cembed-bitcode=yes".to_owned());
+        let sysroot = Self {
+            dir: folder.join("sysroot"),
+            device_std: folder.join("device-std"),
+            target: specification,
+            flags,
+            is_host: matches!(target, StdTarget::Host),
+        };
+        sysroot.build_std(toolchain, target, &library)?;
+        sysroot.build_device_std(toolchain, target, device_std)?;
+        Ok(sysroot)
+    }
+
+    /// Builds the standard library itself, unless it is there.
+    fn build_std(
+        &self,
+        toolchain: &Toolchain,
+        target: StdTarget,
+        library: &Path,
+    ) -> Result<(), BuildError> {
+        let failed = |reason: String| BuildError::Std {
+            arch: target.name().to_owned(),
+            reason,
+        };
+        let mut cargo = self.cargo(toolchain);
+        cargo.args(["-Zjson-target-spec"]);
+        // The source has the crates of others with it; without network it builds all the same.
+        let vendor = library.join("vendor");
+        if vendor.is_dir() {
+            cargo.args([
+                "--config",
+                "source.crates-io.replace-with=\"vendored-sources\"",
+            ]);
+            cargo.arg("--config");
+            cargo.arg(format!(
+                "source.vendored-sources.directory={:?}",
+                vendor.display().to_string()
+            ));
+        }
+        let version = version_of(toolchain).map_err(failed)?;
+        // `mem`: a GPU has no C library with memcpy.
+        let std_features = match target {
+            StdTarget::Host => vec![],
+            StdTarget::Gpu(_) => vec!["compiler-builtins-mem".to_owned()],
+        };
+        SysrootBuilder::new(&self.dir, &self.target)
+            .build_mode(BuildMode::Build)
+            .sysroot_config(SysrootConfig::WithStd { std_features })
+            .rustflags(&self.flags)
+            .rustc_version(version)
+            .cargo(cargo)
+            .when_build_required(|| {
+                messages::note(&format!(
+                    "Building std of Rust {} for {}, once: this takes some minutes",
+                    toolchain.release(),
+                    target.name()
+                ));
+            })
+            .build_from_source(library)
+            .map(|_: SysrootStatus| ())
+            .map_err(|error| failed(format!("{error:#}")))
+    }
+
+    /// Builds the crate `device-std` with this standard library.
+    fn build_device_std(
+        &self,
+        toolchain: &Toolchain,
+        target: StdTarget,
+        source: &Path,
+    ) -> Result<(), BuildError> {
+        let mut command = self.cargo(toolchain);
+        command
+            .args(["build", "--release", "--manifest-path"])
+            .arg(source.join("Cargo.toml"))
+            .args(["-Zjson-target-spec", "--target"])
+            .arg(&self.target)
+            .arg("--target-dir")
+            .arg(&self.device_std)
+            .args(["--config", "profile.release.debug=false"])
+            .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags().join("\x1f"));
+        let said = messages::run(&mut command, toolchain.cargo())?;
+        if !said.status.success() {
+            return Err(BuildError::Std {
+                arch: target.name().to_owned(),
+                reason: format!("the crate device-std: {}", said.status),
+            });
+        }
+        Ok(())
+    }
+
+    /// The flags for a crate that is built with this standard library.
+    fn rustflags(&self) -> Vec<String> {
+        let mut flags = self.flags.clone();
+        flags.push(format!("--sysroot={}", self.dir.display()));
+        flags
+    }
+
+    /// The flags for a program: those, and `device-std`, which no program names.
+    pub(crate) fn program_flags(&self) -> Vec<String> {
+        let mut flags = self.rustflags();
+        flags.push("-Zunstable-options".to_owned());
+        let built = self.device_std.join("revoff/release");
+        let library = built.join("libdevice_std.rlib");
+        flags.push(format!("--extern=force:device_std={}", library.display()));
+        // Its dependencies, and macros that they export, which run in the compiler.
+        for folder in [built, self.device_std.join("release")] {
+            flags.push(format!("-Ldependency={}", folder.join("deps").display()));
+        }
+        if self.is_host {
+            // A shared object that takes mathematics and memcpy from the C library. -Bsymbolic: an
+            // image's calls go to its own runtime, even if the process has another
+            // `GOMP_target_ext`.
+            let link = ["-shared", "-Wl,-Bsymbolic", "-lm", "-lc"];
+            flags.extend(link.map(|argument| format!("-Clink-arg={argument}")));
+        }
+        // The kernel and the variables that the host looks for.
+        flags.push("-Zexport-executable-symbols".to_owned());
+        flags
+    }
+
+    /// A cargo of the toolchain, without the caller's variables.
+    pub(crate) fn cargo(&self, toolchain: &Toolchain) -> Command {
+        let mut command = Command::new(toolchain.cargo());
+        clean(&mut command);
+        command
+            .env("RUSTC", toolchain.rustc())
+            .env("RUSTC_BOOTSTRAP", "1");
+        command
+    }
+}
+
+/// The compiler's version, as the crate that builds sysroots wants it.
+fn version_of(toolchain: &Toolchain) -> Result<rustc_version::VersionMeta, String> {
+    rustc_version::VersionMeta::for_command(Command::new(toolchain.rustc()))
+        .map_err(|error| error.to_string())
+}
+
+/// Writes a script and makes it executable.
+fn write_program(path: &Path, text: &str) -> Result<(), BuildError> {
+    fs::write(path, text)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)))
+        .map_err(io_at(path))
+}
+
+/// The folder for standard libraries.
+fn cache() -> Result<PathBuf, BuildError> {
+    let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(dir) = named(CACHE) {
+        return std::path::absolute(&dir).map_err(io_at(Path::new(&dir)));
+    }
+    let home = named("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(named("HOME")?).join(".cache")));
+    match home {
+        Some(home) => Ok(home.join("revoff")),
+        None => Err(BuildError::Request(format!(
+            "no folder for the standard library of devices: set {CACHE} to one"
+        ))),
+    }
+}
+
+/// The names and contents of all files of a folder, to compare.
+fn contents(folder: &Path) -> Result<String, BuildError> {
+    let mut all = String::new();
+    let mut entries = fs::read_dir(folder)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(io_at(folder))?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if path.is_dir() {
+            all.push_str(&contents(&path)?);
+        } else {
+            all.push_str(&fs::read_to_string(&path).map_err(io_at(&path))?);
+        }
+    }
+    Ok(all)
+}

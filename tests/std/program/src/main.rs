@@ -1,0 +1,165 @@
+//! One check of `std` for each name: it prints the same on a device as on this machine.
+
+mod files;
+mod locals;
+mod locks;
+mod threads;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead, Read, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{env, fmt, process};
+
+fn main() -> ExitCode {
+    let mut arguments = env::args().skip(1);
+    let check = arguments.next().expect("the name of a check");
+    match &*check {
+        "text" => text(),
+        "arguments" => arguments.for_each(|argument| println!("{argument:?}")),
+        "environment" => environment(),
+        "input" => input(),
+        "errors" => eprintln!("on the standard error"),
+        "failure" => return ExitCode::from(3),
+        "exit" => {
+            print!("before the exit");
+            io::stdout().flush().expect("flushed");
+            process::exit(7)
+        }
+        "panic" => panic!("a panic with {} in it", "text"),
+        "overflow" => println!("{}", arguments.next().map_or(0, |text| [1, 2][text.len()])),
+        "result" => return report(fails()),
+        "time" => time(),
+        "random" => random(),
+        "files" => files::check(&arguments.next().expect("a folder")),
+        "missing" => files::missing(),
+        "threads" => threads::check(),
+        "too-many-threads" => threads::too_many(),
+        "locks" => locks::check(),
+        "locals" => locals::check(),
+        "memory" => memory(),
+        "exhausted" => exhausted(),
+        _ => panic!("no check {check}"),
+    }
+    ExitCode::SUCCESS
+}
+
+fn text() {
+    let mut counts = HashMap::new();
+    for word in "the quick brown fox jumps over the lazy dog by the river".split(' ') {
+        *counts.entry(word.to_uppercase()).or_insert(0) += 1;
+    }
+    let sorted: BTreeMap<_, _> = counts.into_iter().collect();
+    println!("{sorted:?}");
+    println!("{:>10.3}|{:<8}|{:^+9}|{:#x}", 2_f64.sqrt(), "left", 42, 255);
+    println!("{:e} {:?} {}", 6.02214076e23, f32::MIN_POSITIVE, 0.1 + 0.2);
+    println!("{}", "grüße, 世界".chars().rev().collect::<String>());
+    println!("{:?}", "12x".parse::<i32>());
+    println!("{:?}", "3.25".parse::<f64>());
+    for n in 0..100 {
+        println!("line {n}");
+    }
+}
+
+fn environment() {
+    println!("{:?}", env::var("REVOFF_CHECK"));
+    println!("{:?}", env::var("REVOFF_NOT_SET"));
+    // SAFETY: there is only one thread.
+    unsafe { env::set_var("REVOFF_NOT_SET", "now it is") };
+    println!("{:?}", env::var("REVOFF_NOT_SET"));
+    // SAFETY: as above.
+    unsafe { env::remove_var("REVOFF_CHECK") };
+    println!("{}", env::vars().any(|(name, _)| name == "REVOFF_CHECK"));
+    println!("{}", env::current_dir().expect("a folder").display());
+    let paths = env::join_paths(["/a", "/b c"]).expect("joined");
+    println!(
+        "{paths:?} {:?}",
+        env::split_paths(&paths).collect::<Vec<_>>()
+    );
+}
+
+fn input() {
+    let mut first = String::new();
+    io::stdin().lock().read_line(&mut first).expect("a line");
+    let mut rest = Vec::new();
+    io::stdin().lock().read_to_end(&mut rest).expect("the rest");
+    let sum: u64 = rest.iter().map(|byte| u64::from(*byte)).sum();
+    println!("{first:?}, then {} bytes with the sum {sum}", rest.len());
+}
+
+#[derive(Debug)]
+struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("refused")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+fn fails() -> Result<(), Box<dyn std::error::Error>> {
+    "no number".parse::<u32>().map(drop).or(Err(Refused))?;
+    Ok(())
+}
+
+fn report(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("{error}, {error:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn time() {
+    let start = Instant::now();
+    std::thread::sleep(Duration::from_millis(20));
+    let waited = start.elapsed();
+    println!("{}", waited >= Duration::from_millis(20));
+    let now = SystemTime::now();
+    let years = now.duration_since(UNIX_EPOCH).expect("later").as_secs() / (365 * 86400);
+    println!("{}", (50..200).contains(&years));
+    let earlier = now - Duration::from_nanos(1);
+    println!(
+        "{:?} {:?}",
+        now.duration_since(earlier),
+        earlier.duration_since(now).is_err()
+    );
+}
+
+fn random() {
+    let keys = || format!("{:?}", HashMap::<u64, u64>::new().hasher());
+    // All maps of a thread share their keys but for a counter.
+    println!("{}", keys().len() > 10);
+}
+
+fn memory() {
+    let mut total = 0_usize;
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for n in 0..2000_usize {
+        let mut bytes = vec![n as u8; n * 7 % 4001];
+        bytes.extend_from_slice(&[1; 100]);
+        bytes.shrink_to_fit();
+        total += bytes.len();
+        kept.push(bytes);
+        if n % 3 == 0 {
+            kept.swap_remove(n / 4 % kept.len());
+        }
+    }
+    let sum: u64 = kept.iter().flatten().map(|byte| u64::from(*byte)).sum();
+    println!("{total} {} {sum}", kept.len());
+    #[repr(align(4096))]
+    struct Page([u8; 4096]);
+    let page = Box::new(Page([3; 4096]));
+    println!("{} {}", (&raw const *page).addr() % 4096, page.0[4095]);
+}
+
+/// Asks for more memory than any heap has.
+fn exhausted() {
+    // Hidden, or the compiler leaves out memory that nothing uses.
+    let mut bytes = std::hint::black_box(Vec::<u8>::new());
+    println!("{}", std::hint::black_box(&mut bytes).try_reserve(1 << 46).is_err());
+    println!("{}", bytes.try_reserve(usize::MAX / 2 + 1).is_err());
+}

@@ -1,0 +1,83 @@
+//! Threads.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+pub fn check() {
+    let squares: Vec<_> = (0..4_u64).map(|n| thread::spawn(move || n * n)).collect();
+    println!(
+        "{:?}",
+        squares
+            .into_iter()
+            .map(|thread| thread.join().expect("joined"))
+            .collect::<Vec<_>>()
+    );
+
+    let mut data = vec![0_u32; 1000];
+    let calls = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for part in data.chunks_mut(250) {
+            scope.spawn(|| {
+                for value in part {
+                    *value = calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    data.sort_unstable();
+    println!(
+        "{} {}",
+        calls.into_inner(),
+        data == (0..1000).collect::<Vec<_>>()
+    );
+
+    let (sender, receiver) = mpsc::channel();
+    for n in 0..3 {
+        let sender = sender.clone();
+        thread::spawn(move || (0..100).for_each(|m| sender.send(n * 100 + m).expect("sent")));
+    }
+    drop(sender);
+    let mut received: Vec<i32> = receiver.iter().collect();
+    received.sort_unstable();
+    println!("{}", received == (0..300).collect::<Vec<_>>());
+
+    let named = thread::Builder::new().name("a name".into());
+    let name = named
+        .spawn(|| thread::current().name().map(str::to_owned))
+        .expect("spawned");
+    println!("{:?}", name.join().expect("joined"));
+
+    let sleeper = thread::spawn(|| {
+        thread::park();
+        "unparked"
+    });
+    sleeper.thread().unpark();
+    println!("{}", sleeper.join().expect("joined"));
+
+    // More than there are at a time, one after the other.
+    let sum: u32 = (0..50)
+        .map(|n| thread::spawn(move || n).join().expect("joined"))
+        .sum();
+    println!("{sum}");
+}
+
+/// Starts threads until there is an error.
+pub fn too_many() {
+    let (sender, receiver) = mpsc::channel::<()>();
+    let receiver = std::sync::Arc::new(std::sync::Mutex::new(receiver));
+    let mut threads = Vec::new();
+    let error = loop {
+        let receiver = receiver.clone();
+        let wait = move || drop(receiver.lock().map(|receiver| receiver.recv()));
+        match thread::Builder::new().spawn(wait) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => break error,
+        }
+    };
+    println!("{} threads: {error}", threads.len());
+    drop(sender);
+    for thread in threads {
+        thread.join().expect("joined");
+    }
+}
