@@ -1,0 +1,206 @@
+//! The host functions behind Rust's `std` on a device: what an operating system's calls are to a
+//! program.
+//!
+//! A result is an `i64`: at least 0 if the call succeeded, otherwise a Linux error number, negated
+//! ([`result`] and [`error`] convert). Paths, names and arguments are bytes without a NUL. A list is one
+//! text, each element followed by a NUL. A function that fills a buffer with a text of unknown length
+//! returns the whole length; the caller repeats the call with a larger buffer if it was too small.
+//!
+//! Handles are numbers that the host gives out. A program cannot guess its way to anything with one: the
+//! host looks each up in the table of its program.
+
+#![no_std]
+
+use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+host_fn::host_functions! {
+    /// Writes to the standard output (`stream` 1) or the standard error (2). Returns the number of
+    /// bytes written.
+    pub fn std_write(stream: u32, bytes: &[u8]) -> i64;
+    /// Reads from the standard input. Returns the number of bytes read, 0 at the end.
+    pub fn std_read(bytes: Out<[u8]>) -> i64;
+    /// Whether a standard stream (0 to 2) is a terminal: 1 or 0.
+    pub fn std_is_terminal(stream: u32) -> i64;
+
+    /// The arguments, the program's name first: a list. Returns its length.
+    pub fn std_arguments(list: Out<[u8]>) -> i64;
+    /// The environment, `NAME=VALUE` each: a list. Returns its length.
+    pub fn std_environment(list: Out<[u8]>) -> i64;
+    /// The path of the program. Returns its length.
+    pub fn std_program(path: Out<[u8]>) -> i64;
+    /// The working directory. Returns its length.
+    pub fn std_directory(path: Out<[u8]>) -> i64;
+    /// Changes the working directory of the program, which is not that of the host's process.
+    pub fn std_change_directory(path: &[u8]) -> i64;
+
+    /// Nanoseconds of a clock that never goes back.
+    pub fn std_monotonic_time() -> u64;
+    /// The time of day in nanoseconds since 1970, UTC.
+    pub fn std_system_time() -> i64;
+    /// Fills the buffer with random bytes, fit for cryptography.
+    pub fn std_random(bytes: Out<[u8]>) -> i64;
+
+    /// Ends the program with an exit status. The caller traps if the call returns.
+    pub fn std_exit(status: i32);
+    /// The identifier of the host's process.
+    pub fn std_process_id() -> u32;
+    /// The text of an error number. Returns its length.
+    pub fn std_error_text(error: i32, text: Out<[u8]>) -> i64;
+
+    /// Opens a file; `options` are those of [`open`], `mode` the permissions of a new file.
+    /// Returns a handle.
+    pub fn std_open(path: &[u8], options: u32, mode: u32) -> i64;
+    /// Closes a file or a list of a folder.
+    pub fn std_close(handle: u32) -> i64;
+    /// Reads at the file's position. Returns the number of bytes read, 0 at the end.
+    pub fn std_file_read(file: u32, bytes: Out<[u8]>) -> i64;
+    /// Writes at the file's position. Returns the number of bytes written.
+    pub fn std_file_write(file: u32, bytes: &[u8]) -> i64;
+    /// Moves the file's position: by `offset` from its start (`whence` 0), from the position (1), or
+    /// from its end (2). Returns the new one.
+    pub fn std_seek(file: u32, offset: i64, whence: u32) -> i64;
+    /// Waits until the file's data is on its storage, with `data_only` 0 also its metadata.
+    pub fn std_sync(file: u32, data_only: u32) -> i64;
+    /// Cuts or extends the file.
+    pub fn std_truncate(file: u32, size: u64) -> i64;
+    /// Locks or unlocks the file, see [`lock`].
+    pub fn std_lock(file: u32, operation: u32) -> i64;
+    /// Another handle of the same open file.
+    pub fn std_duplicate(file: u32) -> i64;
+    /// The metadata of an open file.
+    pub fn std_file_status(file: u32, status: Out<FileStatus>) -> i64;
+    /// Sets the permissions of an open file.
+    pub fn std_file_set_mode(file: u32, mode: u32) -> i64;
+    /// Sets times of an open file.
+    pub fn std_file_set_times(file: u32, times: &FileTimes) -> i64;
+
+    /// The metadata of a path, with `follow` 0 of a symbolic link itself.
+    pub fn std_status(path: &[u8], follow: u32, status: Out<FileStatus>) -> i64;
+    /// Sets the permissions of a path.
+    pub fn std_set_mode(path: &[u8], mode: u32) -> i64;
+    /// Sets times of a path, with `follow` 0 of a symbolic link itself.
+    pub fn std_set_times(path: &[u8], follow: u32, times: &FileTimes) -> i64;
+    /// Creates a folder.
+    pub fn std_create_directory(path: &[u8], mode: u32) -> i64;
+    /// Removes an empty folder.
+    pub fn std_remove_directory(path: &[u8]) -> i64;
+    /// Removes a folder with all that it contains; of a symbolic link, the link.
+    pub fn std_remove_tree(path: &[u8]) -> i64;
+    /// Removes a file.
+    pub fn std_remove_file(path: &[u8]) -> i64;
+    /// Renames a file or folder.
+    pub fn std_rename(from: &[u8], to: &[u8]) -> i64;
+    /// Creates the hard link `link` to `original`.
+    pub fn std_hard_link(original: &[u8], link: &[u8]) -> i64;
+    /// Creates the symbolic link `link` with the text `original`.
+    pub fn std_symbolic_link(original: &[u8], link: &[u8]) -> i64;
+    /// The text of a symbolic link. Returns its length.
+    pub fn std_read_link(path: &[u8], target: Out<[u8]>) -> i64;
+    /// The absolute path without symbolic links. Returns its length.
+    pub fn std_canonical_path(path: &[u8], canonical: Out<[u8]>) -> i64;
+    /// Copies a file and its permissions. Returns the number of bytes.
+    pub fn std_copy(from: &[u8], to: &[u8]) -> i64;
+
+    /// Opens the list of a folder. Returns a handle.
+    pub fn std_open_directory(path: &[u8]) -> i64;
+    /// The next entries of a folder, as many as fit: a list, each element the decimal digit of a
+    /// [`kind`](FileStatus::kind) and the name. Returns its length, 0 at the end.
+    pub fn std_next_entries(directory: u32, list: Out<[u8]>) -> i64;
+}
+
+/// Options of [`std_open`], as bits.
+pub mod open {
+    /// To read.
+    pub const READ: u32 = 1;
+    /// To write.
+    pub const WRITE: u32 = 2;
+    /// To write at the end.
+    pub const APPEND: u32 = 4;
+    /// Removes the contents.
+    pub const TRUNCATE: u32 = 8;
+    /// Creates the file if it is not there.
+    pub const CREATE: u32 = 16;
+    /// Creates the file, and fails if it is there.
+    pub const CREATE_NEW: u32 = 32;
+}
+
+/// Operations of [`std_lock`].
+pub mod lock {
+    /// Waits for a lock that excludes all others.
+    pub const EXCLUSIVE: u32 = 0;
+    /// Waits for a lock that excludes exclusive ones.
+    pub const SHARED: u32 = 1;
+    /// As [`EXCLUSIVE`], without waiting.
+    pub const TRY_EXCLUSIVE: u32 = 2;
+    /// As [`SHARED`], without waiting.
+    pub const TRY_SHARED: u32 = 3;
+    /// Removes the lock.
+    pub const UNLOCK: u32 = 4;
+}
+
+/// A time in nanoseconds since 1970 that is unknown, or that is not to be set.
+pub const NO_TIME: i64 = i64::MIN;
+
+/// The longest list element or path, in bytes: Linux's `PATH_MAX`. A buffer of twice that size has
+/// room for an entry of a folder.
+pub const MAX_PATH: usize = 4096;
+
+/// The metadata of a file.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[zerocopy(crate = "host_fn::zerocopy")]
+#[repr(C)]
+pub struct FileStatus {
+    /// Its size, in bytes.
+    pub size: u64,
+    /// Its last change, in nanoseconds since 1970, or [`NO_TIME`].
+    pub modified: i64,
+    /// Its last access, likewise.
+    pub accessed: i64,
+    /// Its creation, likewise.
+    pub created: i64,
+    /// The permissions, as Unix has them: 12 bits.
+    pub mode: u32,
+    /// [`OTHER`](Self::OTHER), [`FILE`](Self::FILE), [`DIRECTORY`](Self::DIRECTORY) or
+    /// [`LINK`](Self::LINK).
+    pub kind: u32,
+}
+
+impl FileStatus {
+    /// A device, a pipe or a socket.
+    pub const OTHER: u32 = 0;
+    /// A regular file.
+    pub const FILE: u32 = 1;
+    /// A folder.
+    pub const DIRECTORY: u32 = 2;
+    /// A symbolic link.
+    pub const LINK: u32 = 3;
+}
+
+/// The times of a file to set, each in nanoseconds since 1970 or [`NO_TIME`].
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[zerocopy(crate = "host_fn::zerocopy")]
+#[repr(C)]
+pub struct FileTimes {
+    /// The last access.
+    pub accessed: i64,
+    /// The last change.
+    pub modified: i64,
+}
+
+/// The result of a call: a value, or an error number.
+///
+/// # Errors
+/// The call failed.
+pub const fn result(returned: i64) -> Result<u64, i32> {
+    if returned < 0 {
+        Err((-returned) as i32)
+    } else {
+        Ok(returned as u64)
+    }
+}
+
+/// The value to return for an error number of Linux.
+#[must_use]
+pub const fn error(number: i32) -> i64 {
+    -(number as i64)
+}
