@@ -84,3 +84,28 @@ fn remove_or_open(parent: &Dir, name: CString) -> io::Result<Option<Level>> {
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::{env, fs};
+
+    use super::*;
+
+    /// As if the link had replaced a folder after `unlinkat` failed.
+    #[test]
+    fn a_link_is_not_opened() {
+        let path = env::temp_dir().join(format!("host-rt-remove-tree-{}", std::process::id()));
+        fs::create_dir_all(path.join("folder")).unwrap();
+        symlink("folder", path.join("link")).unwrap();
+        let parent: OwnedFd = fs::File::open(&path).unwrap().into();
+        let opened = ["folder", "link"].map(|name| {
+            let name = CString::new(name).unwrap();
+            Level::open(&parent, name).map(|_| ())
+        });
+        fs::remove_dir_all(&path).unwrap();
+        let [folder, link] = opened;
+        folder.unwrap();
+        assert_eq!(link.unwrap_err().raw_os_error(), Some(libc::ENOTDIR));
+    }
+}

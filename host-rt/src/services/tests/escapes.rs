@@ -179,6 +179,16 @@ fn an_allowed_folder_that_is_replaced_does_not_lead_out() {
     assert_eq!(contents(&services, "file"), b"allowed");
 }
 
+/// Sets a flag when dropped, also if a test fails.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        // Relaxed: it guards nothing.
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Another thread replaces a link while paths that lead through it are used.
 #[test]
 fn a_link_that_changes_meanwhile_does_not_lead_out() {
@@ -197,6 +207,7 @@ fn a_link_that_changes_meanwhile_does_not_lead_out() {
                 }
             }
         });
+        let _stop = SetOnDrop(&stop);
         let start = Instant::now();
         while (inside < 50 || refused < 50) && start.elapsed() < Duration::from_secs(20) {
             match services.open(b"swap/file", open::READ, 0) {
@@ -221,7 +232,6 @@ fn a_link_that_changes_meanwhile_does_not_lead_out() {
             let _ = services.set_mode(b"swap/file", 0o700);
             let _ = services.remove_tree(b"swap/tree");
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(inside >= 50 && refused >= 50, "{inside} {refused}");
     check_outside(&folder);

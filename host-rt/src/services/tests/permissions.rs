@@ -77,6 +77,10 @@ fn permissions_of_nested_folders_add_up() {
     assert_eq!(number(write(b"r/file")), libc::EACCES);
     assert_eq!(number(write(b"file")), libc::EACCES);
     assert_eq!(number(services.open(b"file", open::READ, 0)), libc::EACCES);
+    // The link leaves `r/w`, but not `r`.
+    symlink("../file", folder.path("r/w/link")).unwrap();
+    assert_eq!(contents(&services, "r/w/link"), b"readable");
+    assert_eq!(number(write(b"r/w/link")), libc::EACCES);
     // Not a path of the folder: only its name starts alike.
     folder.file("readable", "");
     assert_eq!(
