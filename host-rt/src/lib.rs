@@ -53,6 +53,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`task`] | tasks on devices and host that depend on each other |
+//! | `services` | the services behind `std` on a device |
 //! | `runtime` | loading, launching, and mapped data |
 //! | `serve` | the threads that serve calls |
 //! | [`map`] | mapping the arguments of a call |
@@ -70,6 +71,7 @@
 //! | [`DeviceError`](device::DeviceError) | an operation of a device failed |
 //! | [`LaunchError`], [`CallError`] | a kernel, or a call that it made, failed |
 //! | [`RuntimeError`] | one of these, or a wrong use of a runtime |
+//! | [`ServicesError`] | a setting of [`Services`] is invalid |
 //! | [`TaskError`](task::TaskError) | a task failed |
 //! | [`Error`] | any of them |
 //!
@@ -87,6 +89,7 @@ pub mod image;
 pub mod map;
 mod runtime;
 mod serve;
+mod services;
 pub mod task;
 mod wire;
 
@@ -108,7 +111,9 @@ pub use serve::{
     CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,
     RawFunction, RequestMemory, Waiting, current_call,
 };
+pub use services::{Services, ServicesBuilder, ServicesError};
 pub use shared_abi;
+pub use std_calls;
 pub use targets;
 pub use task::error::{Error, Result};
 pub use wire::{ArgsError, NoSuchWire, ProtocolError, Reservation, wire_by_name};

@@ -1,7 +1,7 @@
-//! The standard output, for the text of device code.
+//! The standard output and error, for the text of device code.
 
 use std::borrow::Cow;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ pub(crate) fn print(text: &[u8]) {
         Cow::Borrowed(text)
     };
     // Relaxed: the first thread that fails reports it, and the flag guards nothing else.
-    if let Err(error) = write(&text)
+    if let Err(error) = write_stdout(&text)
         && !LOST.swap(true, Ordering::Relaxed)
     {
         tracing::error!(%error, "output of kernels is lost: writing to the standard output failed");
@@ -43,39 +43,48 @@ pub(crate) fn is_writing() -> bool {
     WRITERS.load(Ordering::Relaxed) > 0
 }
 
-/// Writes to the standard output.
-fn write(mut text: &[u8]) -> std::io::Result<()> {
+/// Writes to the standard output, after flushing C's.
+pub(crate) fn write_stdout(text: &[u8]) -> std::io::Result<()> {
     // SAFETY: C has opened it before any of this runs; the function locks the stream.
     while unsafe { libc::fflush(stdout) } != 0 {
-        wait_to_retry()?;
+        wait_to_retry(libc::STDOUT_FILENO)?;
     }
+    write_all(libc::STDOUT_FILENO, text)
+}
+
+/// Writes to the standard error, which C does not buffer.
+pub(crate) fn write_stderr(text: &[u8]) -> std::io::Result<()> {
+    write_all(libc::STDERR_FILENO, text)
+}
+
+fn write_all(descriptor: c_int, mut text: &[u8]) -> std::io::Result<()> {
     while !text.is_empty() {
         let from = text.as_ptr().cast::<c_void>();
         // SAFETY: the pointer and the length are those of a slice.
-        let count = unsafe { libc::write(libc::STDOUT_FILENO, from, text.len()) };
+        let count = unsafe { libc::write(descriptor, from, text.len()) };
         match usize::try_from(count) {
             Ok(count) => text = &text[count..],
-            Err(_) => wait_to_retry()?,
+            Err(_) => wait_to_retry(descriptor)?,
         }
     }
     Ok(())
 }
 
 /// After a failed write: waits until it may be retried, or returns the permanent error.
-fn wait_to_retry() -> std::io::Result<()> {
+fn wait_to_retry(descriptor: c_int) -> std::io::Result<()> {
     let error = std::io::Error::last_os_error();
     match error.kind() {
         ErrorKind::Interrupted => {}
-        ErrorKind::WouldBlock => wait_until_ready(),
+        ErrorKind::WouldBlock => wait_until_ready(descriptor),
         _ => return Err(error),
     }
     Ok(())
 }
 
-/// Waits until the non-blocking standard output accepts text.
-fn wait_until_ready() {
+/// Waits until a non-blocking output accepts text.
+fn wait_until_ready(descriptor: c_int) {
     let mut output = libc::pollfd {
-        fd: libc::STDOUT_FILENO,
+        fd: descriptor,
         events: libc::POLLOUT,
         revents: 0,
     };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::debug_as_display;
 use crate::device::DeviceAddr;
 use crate::runtime::RuntimeError;
+use crate::services::ServicesError;
 
 /// A task's name in messages: its number, in the order of spawning, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +140,9 @@ pub enum Error {
     /// See [`RuntimeError`].
     #[error(transparent)]
     Runtime(RuntimeError),
+    /// See [`ServicesError`].
+    #[error(transparent)]
+    Services(#[from] ServicesError),
     /// See [`TaskError`].
     #[error(transparent)]
     Task(#[from] TaskError),

@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "host-rt",
         &[
-            "base", "image", "device", "wire", "map", "serve", "runtime", "task",
+            "base", "image", "device", "wire", "map", "serve", "runtime", "services", "task",
         ],
     ),
     (

@@ -1,0 +1,110 @@
+//! The host side of Rust's `std` on a device: what an operating system is to a program.
+//!
+//! A device's `std` calls the functions that [`std_calls`] declares. [`Services`] implements them for
+//! one program.
+//!
+//! A path leads to a file of the host in three steps: `paths` checks its bytes and makes it absolute,
+//! `permissions` finds the allowed folder that contains it, and `location` operates on the file,
+//! without leaving that folder.
+//!
+//! | file | job |
+//! |---|---|
+//! | `builder` | the public configuration |
+//! | `bind` | binds the declared functions |
+//! | `process` | arguments, environment, time, randomness, exit |
+//! | `streams` | the standard streams |
+//! | `handles` | the table of open files and folders |
+//! | `files`, `folders` | operations on open files and folders |
+//! | `listing` | the entries of a folder |
+//! | `paths` | operations on paths |
+//! | `permissions` | the folders to which a program has access |
+//! | `location` | operations on a file of the host, inside an allowed folder or anywhere |
+//! | `remove_tree` | removal of a folder with its contents |
+//! | `metadata` | metadata and times |
+//! | `errors` | Linux error numbers |
+
+mod bind;
+mod builder;
+pub(crate) mod error;
+mod errors;
+mod files;
+mod folders;
+mod handles;
+mod listing;
+mod location;
+mod metadata;
+mod paths;
+mod permissions;
+mod process;
+mod remove_tree;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+pub use self::builder::ServicesBuilder;
+pub use self::error::ServicesError;
+use self::handles::Handles;
+use self::permissions::Permissions;
+use self::process::Process;
+use self::streams::Streams;
+
+/// The services that a program on a device gets from its host, through the functions of
+/// [`std_calls`].
+///
+/// A program has its own standard streams, arguments, environment, working directory, open files
+/// and permissions: see [`ServicesBuilder`]. By default it has access to no files. Operations
+/// without permission fail with `EACCES`.
+///
+/// ```no_run
+/// use host_rt::{Functions, Image, Runtime, Services};
+///
+/// # fn main() -> host_rt::Result<()> {
+/// let services = Services::builder()
+///     .arguments(["count", "input.txt"])
+///     .allow_read("data")
+///     .directory("data")
+///     .build()?;
+/// let mut functions = Functions::new();
+/// services.add_to(&mut functions)?;
+/// let program = Runtime::open("host")?.load(&Image::open("libcount.so")?, &functions)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Device threads may call concurrently. A call that blocks, such as a read from a pipe, delays no
+/// other call, except of the same standard stream or the same list of a folder.
+pub struct Services {
+    streams: Streams,
+    process: Process,
+    /// The working directory: absolute.
+    directory: Mutex<PathBuf>,
+    permissions: Permissions,
+    handles: Handles,
+}
+
+impl Services {
+    /// A builder with default settings.
+    pub fn builder() -> ServicesBuilder {
+        ServicesBuilder::new()
+    }
+
+    /// The exit status of the program; `None` if it has not called `std::process::exit`.
+    #[must_use]
+    pub fn exit_status(&self) -> Option<i32> {
+        self.process.exit_status()
+    }
+}
+
+impl fmt::Debug for Services {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Services")
+            .field("directory", &self.directory)
+            .field("permissions", &self.permissions)
+            .field("exit_status", &self.exit_status())
+            .finish_non_exhaustive()
+    }
+}
