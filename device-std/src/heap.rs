@@ -40,12 +40,7 @@ pub(crate) fn std_dealloc(memory: *mut u8, size: usize, align: usize) {
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub(crate) fn std_realloc(
-    memory: *mut u8,
-    size: usize,
-    align: usize,
-    new_size: usize,
-) -> *mut u8 {
+pub(crate) fn std_realloc(memory: *mut u8, size: usize, align: usize, new_size: usize) -> *mut u8 {
     if new_size == 0 {
         return ptr::null_mut();
     }

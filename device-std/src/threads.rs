@@ -53,7 +53,9 @@ pub(crate) fn serve() {
     let mut attempt = 0_u32;
     loop {
         // Acquire: pairs with the release of the exchange in `std_spawn`, and of that in `end`.
-        let start = words().get(me).map_or(ptr::null_mut(), |word| word.load(Acquire));
+        let start = words()
+            .get(me)
+            .map_or(ptr::null_mut(), |word| word.load(Acquire));
         if start.is_null() {
             arch::pause(attempt);
             attempt = attempt.saturating_add(1);
@@ -78,7 +80,10 @@ pub(crate) fn serve() {
 pub(crate) fn end() {
     for word in &words()[1..] {
         let mut attempt = 0_u32;
-        while word.compare_exchange(ptr::null_mut(), END, Release, Relaxed).is_err() {
+        while word
+            .compare_exchange(ptr::null_mut(), END, Release, Relaxed)
+            .is_err()
+        {
             arch::pause(attempt);
             attempt = attempt.saturating_add(1);
         }
@@ -99,6 +104,8 @@ pub(crate) fn std_threads() -> u32 {
 pub(crate) fn std_spawn(start: *mut u8) -> bool {
     words().iter().skip(1).any(|word| {
         word.load(Relaxed).is_null()
-            && word.compare_exchange(ptr::null_mut(), start, Release, Relaxed).is_ok()
+            && word
+                .compare_exchange(ptr::null_mut(), start, Release, Relaxed)
+                .is_ok()
     })
 }

@@ -62,15 +62,30 @@ pub(crate) struct Options {
     image: Option<PathBuf>,
 
     /// The manifest of the program's crate [default: Cargo.toml]
-    #[arg(long, value_name = "PATH", conflicts_with = "image", help_heading = "Programs")]
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with = "image",
+        help_heading = "Programs"
+    )]
     manifest_path: Option<PathBuf>,
 
     /// The program, if the crate has several
-    #[arg(long, value_name = "NAME", conflicts_with = "image", help_heading = "Programs")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "image",
+        help_heading = "Programs"
+    )]
     bin: Option<String>,
 
     /// The architecture that the program is built for [default: sm_70 on NVIDIA GPUs]
-    #[arg(long, value_name = "ARCH", conflicts_with = "image", help_heading = "Programs")]
+    #[arg(
+        long,
+        value_name = "ARCH",
+        conflicts_with = "image",
+        help_heading = "Programs"
+    )]
     arch: Option<String>,
 
     /// The most threads of the program at a time, each a warp of its own
@@ -106,11 +121,21 @@ pub(crate) struct Options {
     stack: u64,
 
     /// Allow the program to read the files of a folder, instead of all files; may be repeated
-    #[arg(long, value_name = "FOLDER", conflicts_with = "image", help_heading = "Programs")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with = "image",
+        help_heading = "Programs"
+    )]
     allow_read: Vec<PathBuf>,
 
     /// Allow the program to read and change the files of a folder; may be repeated
-    #[arg(long, value_name = "FOLDER", conflicts_with = "image", help_heading = "Programs")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with = "image",
+        help_heading = "Programs"
+    )]
     allow_write: Vec<PathBuf>,
 
     /// Allow the program only what other options allow

@@ -45,7 +45,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         DeviceArch::Nvidia(_) | DeviceArch::Emulated(_)
     );
     // Other devices have stacks of their own.
-    let stack = if is_nvidia { options.stack.next_multiple_of(16) } else { 1 };
+    let stack = if is_nvidia {
+        options.stack.next_multiple_of(16)
+    } else {
+        1
+    };
     let stacks = runtime
         .alloc(u64::from(options.warps) * stack)
         .with_context(|| format!("{} stacks (--warps, --stack {stack})", options.warps))?;
@@ -73,7 +77,10 @@ fn build(options: &Options, device: &DeviceArch) -> anyhow::Result<Program> {
     let target = match (device, &options.arch) {
         (DeviceArch::Host(_), None) => StdTarget::Host,
         (DeviceArch::Host(_), Some(arch)) => {
-            bail!("--arch {arch}: the device `{}` is this machine", options.device)
+            bail!(
+                "--arch {arch}: the device `{}` is this machine",
+                options.device
+            )
         }
         (_, Some(arch)) => find(arch)?,
         (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,

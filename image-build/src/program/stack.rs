@@ -53,8 +53,7 @@ pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
                 moved.push_str("\t.reg .pred \t%SPO;\n\t.reg .b64 \t%SPT, %SPN, %SPE;\n");
             }
             _ if text.starts_with("mov.b64 ") && text.contains("%SPL, __local_depot") => {
-                let frame: &Frame =
-                    frame.as_ref().ok_or_else(|| StackError(text.to_owned()))?;
+                let frame: &Frame = frame.as_ref().ok_or_else(|| StackError(text.to_owned()))?;
                 moved.push_str(&frame.enter());
             }
             _ if frame.is_some() && (text == "ret;" || text.ends_with(" ret;")) => {

@@ -1,0 +1,1 @@
+//! Tests of Rust's `std` on devices: see `tests/programs.rs`.

@@ -1,0 +1,254 @@
+//! Runs each check of `program` on a device, and on this machine: output and exit status are the same.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// Each with its arguments. `FOLDER` is the path of an empty folder.
+const CHECKS: &[&[&str]] = &[
+    &["text"],
+    &["arguments", "one", "two words", "", "ünï"],
+    &["environment"],
+    &["input"],
+    &["errors"],
+    &["failure"],
+    &["exit"],
+    &["panic"],
+    &["overflow", "xy"],
+    &["overflow", "x"],
+    &["result"],
+    &["time"],
+    &["random"],
+    &["files", "FOLDER"],
+    &["missing"],
+    &["threads"],
+    &["locks"],
+    &["locals"],
+    &["memory"],
+    &["exhausted"],
+];
+
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
+
+#[test]
+fn on_host() {
+    same_everywhere("host");
+}
+
+#[test]
+fn on_an_emulated_gpu() {
+    same_everywhere("emu");
+}
+
+fn same_everywhere(device: &str) {
+    let mut differ = Vec::new();
+    for check in CHECKS {
+        let folder = Folder::new(device);
+        let fill = |word: &&str| match *word {
+            "FOLDER" => folder.0.clone().into_os_string(),
+            word => word.into(),
+        };
+        let here = run(Command::new(native()).args(check.iter().map(fill)));
+        folder.empty();
+        let there = run(on(device, &[]).arg("--").args(check.iter().map(fill)));
+        let is_same = here.stdout == there.stdout
+            && here.status.code() == there.status.code()
+            && first_error(&here) == first_error(&there);
+        if !is_same {
+            differ.push(format!(
+                "{check:?} on {device}:\n{}\nhere:\n{}",
+                shown(&there),
+                shown(&here)
+            ));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn more_threads_than_the_grid_has() {
+    let output = run(on("host", &["--warps", "3"]).args(["--", "too-many-threads"]));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        text,
+        "2 threads: all threads of the grid are running: launch the program with more of them\n"
+    );
+}
+
+#[test]
+fn restricted_programs_see_no_files() {
+    let folder = Folder::new("restricted");
+    for (options, wanted) in [
+        (&["--deny-all"][..], "Permission denied"),
+        (&["--allow-read", "."], "Permission denied"),
+    ] {
+        let output = run(on("host", options).args(["--", "files"]).arg(&folder.0));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(101), "{}", shown(&output));
+        assert!(errors.contains(wanted), "{errors}");
+    }
+    let mut allowed = on("host", &["--allow-write"]);
+    let output = run(allowed.arg(&folder.0).args(["--", "files"]).arg(&folder.0));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+}
+
+#[test]
+fn a_heap_that_is_too_small() {
+    let output = run(on("host", &["--heap", "64K"]).args(["--", "memory"]));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("memory allocation of"), "{errors}");
+    assert_eq!(output.status.code(), Some(128 + libc::SIGABRT));
+}
+
+#[test]
+fn a_stack_that_is_too_small() {
+    let output = run(on("emu", &["--stack", "64"]).args(["--", "text"]));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("trap"), "{errors}");
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+}
+
+#[test]
+fn folders_without_a_program() {
+    for (manifest, wanted) in [
+        ("/no/such/Cargo.toml", "no program at /no/such"),
+        (
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            "it has no src/main.rs, only a library",
+        ),
+    ] {
+        let output = run(Command::new(command()).args(["run", "--manifest-path", manifest]));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(wanted), "{errors}");
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+    }
+    let output = run(&mut on("host", &["--bin", "other"]));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let wanted = "it has no program `other`, only: checks";
+    assert!(errors.contains(wanted), "{errors}");
+}
+
+/// `revoff run` of the program on a device.
+fn on(device: &str, options: &[&str]) -> Command {
+    let mut command = Command::new(command());
+    command
+        .args(["run", "--device", device, "--manifest-path"])
+        .arg(Path::new(PROGRAM).join("Cargo.toml"))
+        .args(options);
+    command
+}
+
+/// Runs a command with the input and the environment that some checks need.
+fn run(command: &mut Command) -> Output {
+    let mut child = command
+        .env("REVOFF_CHECK", "a value")
+        .env_remove("REVOFF_NOT_SET")
+        .env_remove("RUST_BACKTRACE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut input = child.stdin.take().expect("it is piped");
+    // A program that reads nothing may have ended.
+    let _ = input.write_all(&[b"a line\n", &[7; 100_000][..]].concat());
+    drop(input);
+    child.wait_with_output().expect("it runs")
+}
+
+/// What a check itself writes to the standard error: cargo's messages come before it, and the location
+/// in a panic's message names the thread by its number.
+fn first_error(output: &Output) -> Option<String> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let mut lines = errors.lines();
+    match lines.find(|line| line.contains("panicked at ")) {
+        Some(place) => {
+            let place = place.split("panicked at ").nth(1).unwrap_or_default();
+            Some(format!("{place} {}", lines.next().unwrap_or_default()))
+        }
+        None => errors
+            .lines()
+            .find(|line| *line == "on the standard error")
+            .map(str::to_owned),
+    }
+}
+
+fn shown(output: &Output) -> String {
+    format!(
+        "{}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// The program, built for this machine.
+fn native() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native");
+        cargo(
+            &[
+                OsStr::new("build"),
+                OsStr::new("--quiet"),
+                OsStr::new("--target-dir"),
+                target.as_os_str(),
+            ],
+            PROGRAM,
+        );
+        target.join("debug/checks")
+    })
+}
+
+/// The command `revoff`.
+fn command() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        cargo(
+            &["build", "--quiet", "--package", "revoff"].map(OsStr::new),
+            env!("CARGO_MANIFEST_DIR"),
+        );
+        // Cargo puts programs beside the folder of the tests.
+        let test = env::current_exe().expect("this test has a path");
+        let deps = test.parent().expect("a folder");
+        deps.with_file_name("revoff")
+    })
+}
+
+fn cargo(arguments: &[&OsStr], folder: &str) {
+    let status = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(folder)
+        .status()
+        .expect("cargo runs");
+    assert!(
+        status.success(),
+        "cargo {arguments:?} in {folder}: {status}"
+    );
+}
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("folder-{name}")));
+        folder.empty();
+        folder
+    }
+
+    fn empty(&self) {
+        let _ = fs::remove_dir_all(&self.0);
+        fs::create_dir_all(&self.0).expect("a folder");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
