@@ -99,3 +99,15 @@ pub(crate) fn std_abort() -> ! {
     const ABORTED: i32 = 128 + 6;
     std_exit(ABORTED)
 }
+
+/// Reports that the calling thread needs more stack than it has. Called by code that the builder of
+/// images inserts (image-build/src/program/stack.rs); a part of the stack is left for this.
+#[cfg(target_arch = "nvptx64")]
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn std_stack_overflow() {
+    const MESSAGE: &str =
+        "\nfatal runtime error: stack overflow, aborting (--stack sets its size)\n";
+    let _ = std_calls::std_write(2, MESSAGE.as_bytes());
+    std_abort()
+}

@@ -169,12 +169,12 @@ pub(crate) struct Options {
 
     /// Print each instruction that one device thread executes, with its result, to the standard
     /// error; for the device `emu`
-    #[arg(long, value_name = "TEAM.THREAD", value_parser = traced)]
+    #[arg(long, value_name = "TEAM.THREAD", value_parser = traced, requires = "image")]
     trace: Option<(u32, u32)>,
 
     /// Count what the kernel does on the bus between device and host, and the same for each call of
     /// a function; printed to the standard error; for the device `emu`
-    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = costs::ENTRY)]
+    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = costs::ENTRY, requires = "image")]
     costs: Option<String>,
 
     /// A shared library with host functions; may be repeated

@@ -18,6 +18,9 @@ use super::Options;
 /// its PTX for newer ones.
 const NVIDIA: &str = "sm_70";
 
+/// The smallest stack, which has room for the report of an overflow.
+const MIN_STACK: u64 = 32 << 10;
+
 /// The kernel that calls `main`, in device-std/src/start.rs.
 const KERNEL: &str = "revoff_main";
 
@@ -46,7 +49,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     );
     // Other devices have stacks of their own.
     let stack = if is_nvidia {
-        options.stack.next_multiple_of(16)
+        options.stack.max(MIN_STACK).next_multiple_of(16)
     } else {
         1
     };

@@ -14,8 +14,20 @@
 const STACKS: usize = 3;
 const STACK_BYTES: usize = 4;
 
+/// The function of `device-std` that reports an overflow and does not return.
+const OVERFLOW: &str = "std_stack_overflow";
+
+/// Bytes at the end of a stack for that function.
+const RESERVE: u32 = 16 << 10;
+
 /// The words in shared memory: top and end.
-const DECLARATION: &str = ".shared .align 8 .b64 __revoff_stack[2];\n";
+const DECLARATION: &str = "\
+.shared .align 8 .b64 __revoff_stack[2];
+.visible .func std_stack_overflow
+(
+)
+;
+";
 
 /// The alignment of every frame, unless a variable needs more.
 const ALIGN: u64 = 16;
@@ -54,7 +66,7 @@ pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
             }
             _ if text.starts_with("mov.b64 ") && text.contains("%SPL, __local_depot") => {
                 let frame: &Frame = frame.as_ref().ok_or_else(|| StackError(text.to_owned()))?;
-                moved.push_str(&frame.enter());
+                moved.push_str(&frame.enter(moved.len()));
             }
             _ if frame.is_some() && (text == "ret;" || text.ends_with(" ret;")) => {
                 let guard = text.strip_suffix("ret;").unwrap_or_default();
@@ -92,8 +104,8 @@ impl Frame {
         })
     }
 
-    /// Takes the frame from the stack, which ends in a trap if it is too small.
-    fn enter(&self) -> String {
+    /// Takes the frame from the stack. `number` makes the label unique.
+    fn enter(&self, number: usize) -> String {
         let align = self.align.max(ALIGN);
         let mut code = "\tld.shared.u64 \t%SPT, [__revoff_stack];\n".to_owned();
         if align > ALIGN {
@@ -107,7 +119,9 @@ impl Frame {
         code.push_str(&format!(
             "\tadd.u64 \t%SPN, %SPL, {};\n\tst.shared.u64 \t[__revoff_stack], %SPN;\n\
              \tld.shared.u64 \t%SPE, [__revoff_stack+8];\n\
-             \tsetp.gt.u64 \t%SPO, %SPN, %SPE;\n\t@%SPO trap;\n",
+             \tsetp.gt.u64 \t%SPO, %SPN, %SPE;\n\t@!%SPO bra \t$L__stack{number};\n\
+             \tst.shared.u64 \t[__revoff_stack+8], -1;\n\t{{\n\tcall.uni {OVERFLOW}, ();\n\t}}\n\
+             $L__stack{number}:\n",
             self.size.next_multiple_of(ALIGN)
         ));
         code
@@ -127,6 +141,7 @@ fn prepare(name: &str) -> String {
          \tadd.u64 \t%SPA, %SPA, %SPC;\n\
          \tst.shared.u64 \t[__revoff_stack], %SPA;\n\
          \tadd.u64 \t%SPA, %SPA, %SPB;\n\
+         \tsub.u64 \t%SPA, %SPA, {RESERVE};\n\
          \tst.shared.u64 \t[__revoff_stack+8], %SPA;\n\t}}\n"
     )
 }

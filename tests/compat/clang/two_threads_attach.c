@@ -8,7 +8,7 @@
 #include "check.h"
 #include <stdint.h>
 
-enum { THREADS = 4, ROUNDS = 10000, N = 16 };
+enum { THREADS = 4, ROUNDS = 2000, N = 16 };
 
 struct vector {
     int n;

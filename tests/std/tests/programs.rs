@@ -106,10 +106,10 @@ fn a_heap_that_is_too_small() {
 
 #[test]
 fn a_stack_that_is_too_small() {
-    let output = run(on("emu", &["--stack", "64"]).args(["--", "text"]));
+    let output = run(on("emu", &["--stack", "32K"]).args(["--", "recursion"]));
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("trap"), "{errors}");
-    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("stack overflow"), "{errors}");
+    assert_eq!(output.status.code(), Some(128 + libc::SIGABRT), "{errors}");
 }
 
 #[test]

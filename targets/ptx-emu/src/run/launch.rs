@@ -2,7 +2,7 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bus_cost::CountCosts;
@@ -15,6 +15,9 @@ use crate::error::{Fault, FaultKind, SourceLocation};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 use crate::spec::Model;
+
+/// How long other blocks may run after a fault. They may wait for the thread that faulted.
+const AFTER_FAULT: Duration = Duration::from_secs(5);
 
 /// A thread whose instructions are printed.
 #[derive(Clone)]
@@ -102,6 +105,8 @@ pub(crate) struct Launch {
     state: Mutex<State>,
     ended: Condvar,
     stop: AtomicBool,
+    /// When the first thread faulted.
+    faulted: OnceLock<Instant>,
     instructions: AtomicU64,
 }
 
@@ -178,6 +183,7 @@ impl Launch {
             }),
             ended: Condvar::new(),
             stop: AtomicBool::new(false),
+            faulted: OnceLock::new(),
             instructions: AtomicU64::new(0),
         }
     }
@@ -306,6 +312,10 @@ impl Launch {
     pub(super) fn is_stopped(&self) -> bool {
         // Advisory for threads that run blocks; others hold the lock.
         self.stop.load(Ordering::Relaxed)
+            || self
+                .faulted
+                .get()
+                .is_some_and(|since| since.elapsed() > AFTER_FAULT)
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -379,6 +389,7 @@ impl Launch {
             what.push_str(&self.neighbour(*address));
         }
         self.state().fault.get_or_insert(fault);
+        self.faulted.get_or_init(Instant::now);
     }
 
     /// A description of the memory near an inaccessible address; empty without any.

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         "locals" => locals::check(),
         "memory" => memory(),
         "exhausted" => exhausted(),
+        "recursion" => println!("{}", recursion(0)),
         _ => panic!("no check {check}"),
     }
     ExitCode::SUCCESS
@@ -162,4 +163,12 @@ fn exhausted() {
     let mut bytes = std::hint::black_box(Vec::<u8>::new());
     println!("{}", std::hint::black_box(&mut bytes).try_reserve(1 << 46).is_err());
     println!("{}", bytes.try_reserve(usize::MAX / 2 + 1).is_err());
+}
+
+/// Needs more stack than there is.
+#[expect(unconditional_recursion, reason = "it does not return")]
+fn recursion(depth: u64) -> u64 {
+    let mut here = [depth; 64];
+    std::hint::black_box(&mut here);
+    recursion(depth + 1) + here[depth as usize % 64]
 }
