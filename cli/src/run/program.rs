@@ -85,9 +85,12 @@ fn build(options: &Options, device: &DeviceArch) -> anyhow::Result<Program> {
                 options.device
             )
         }
+        (DeviceArch::Amd(_), _) => bail!(
+            "{}: programs with std cannot be built for AMD GPUs yet; kernels can (cargo xtask images)",
+            options.device
+        ),
         (_, Some(arch)) => find(arch)?,
         (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,
-        (DeviceArch::Amd(target), None) => find(&target.processor)?,
     };
     let arches: Vec<&Arch> = match target {
         StdTarget::Host => vec![],
