@@ -26,32 +26,10 @@ impl Crate {
             path: dir.to_owned(),
             reason,
         };
-        let manifest = dir.join("Cargo.toml");
-        let manifest = manifest
-            .canonicalize()
-            .map_err(|reason| no_crate(NoCrate::Manifest { manifest, reason }))?;
-        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args([
-                "metadata",
-                "--no-deps",
-                "--format-version=1",
-                "--manifest-path",
-            ])
-            .arg(&manifest)
-            .output()
-            .map_err(|error| no_crate(NoCrate::Cargo(error)))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(no_crate(NoCrate::Refused(said)));
-        }
-        let metadata: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| no_crate(NoCrate::Metadata(error)))?;
-        let package = metadata["packages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|package| package["manifest_path"].as_str().map(Path::new) == Some(&manifest))
-            .ok_or_else(|| no_crate(NoCrate::OnlyWorkspace))?;
+        let cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let Package {
+            manifest, package, ..
+        } = Package::at(cargo, dir).map_err(no_crate)?;
         // Cargo's names for the kinds of libraries; build scripts and programs have others.
         const LIBRARIES: [&str; 5] = ["lib", "rlib", "cdylib", "staticlib", "dylib"];
         let is_library = |target: &&Value| {
@@ -68,6 +46,56 @@ impl Crate {
         Ok(Self {
             name: package["name"].as_str().unwrap_or(library).to_owned(),
             file: library.replace('-', "_"),
+            manifest,
+        })
+    }
+}
+
+/// Cargo's description of a package.
+pub(crate) struct Package {
+    /// Its manifest, an absolute path.
+    pub(crate) manifest: PathBuf,
+    /// The package itself.
+    pub(crate) package: Value,
+    /// The target directory of its workspace.
+    pub(crate) target_dir: PathBuf,
+}
+
+impl Package {
+    /// Asks `cargo`, a command without arguments, for the package in the folder `dir`.
+    pub(crate) fn at(mut cargo: Command, dir: &Path) -> Result<Self, NoCrate> {
+        let manifest = dir.join("Cargo.toml");
+        let manifest = manifest
+            .canonicalize()
+            .map_err(|reason| NoCrate::Manifest { manifest, reason })?;
+        let output = cargo
+            .args([
+                "metadata",
+                "--no-deps",
+                "--format-version=1",
+                "--manifest-path",
+            ])
+            .arg(&manifest)
+            .output()
+            .map_err(NoCrate::Cargo)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(NoCrate::Refused(said));
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout).map_err(NoCrate::Metadata)?;
+        let is_it =
+            |package: &&Value| package["manifest_path"].as_str().map(Path::new) == Some(&manifest);
+        let package = metadata["packages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(is_it);
+        Ok(Self {
+            package: package.ok_or(NoCrate::OnlyWorkspace)?.clone(),
+            target_dir: metadata["target_directory"]
+                .as_str()
+                .unwrap_or("target")
+                .into(),
             manifest,
         })
     }

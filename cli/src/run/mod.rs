@@ -5,7 +5,6 @@ mod functions;
 mod kernel;
 mod program;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
@@ -61,86 +60,8 @@ pub(crate) struct Options {
     /// The image with a kernel; without it, the program in this folder runs
     image: Option<PathBuf>,
 
-    /// The manifest of the program's crate [default: Cargo.toml]
-    #[arg(
-        long,
-        value_name = "PATH",
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    manifest_path: Option<PathBuf>,
-
-    /// The program, if the crate has several
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    bin: Option<String>,
-
-    /// The architecture that the program is built for [default: sm_70 on NVIDIA GPUs]
-    #[arg(
-        long,
-        value_name = "ARCH",
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    arch: Option<String>,
-
-    /// The most threads of the program at a time, each a warp of its own
-    #[arg(
-        long,
-        default_value_t = 8,
-        value_parser = clap::value_parser!(u32).range(1..),
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    warps: u32,
-
-    /// The program's heap, in device memory
-    #[arg(
-        long,
-        default_value = "256M",
-        value_name = "BYTES",
-        value_parser = arg::size,
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    heap: u64,
-
-    /// The stack of each thread, on NVIDIA GPUs
-    #[arg(
-        long,
-        default_value = "1M",
-        value_name = "BYTES",
-        value_parser = arg::size,
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    stack: u64,
-
-    /// Allow the program to read the files of a folder, instead of all files; may be repeated
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    allow_read: Vec<PathBuf>,
-
-    /// Allow the program to read and change the files of a folder; may be repeated
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        conflicts_with = "image",
-        help_heading = "Programs"
-    )]
-    allow_write: Vec<PathBuf>,
-
-    /// Allow the program only what other options allow
-    #[arg(long, conflicts_with = "image", help_heading = "Programs")]
-    deny_all: bool,
+    #[command(flatten)]
+    program: program::Options,
 
     /// Another part that the device links to the image (PTX, cubins); may be repeated
     #[arg(long, value_name = "IMAGE", requires = "image")]
@@ -188,17 +109,13 @@ pub(crate) struct Options {
     /// The kernel's parameters
     #[arg(value_name = "FORM:VALUE")]
     args: Vec<Arg>,
-
-    /// The program's arguments
-    #[arg(last = true, value_name = "ARGUMENT", conflicts_with = "image")]
-    program_args: Vec<OsString>,
 }
 
 /// Runs the image that the options name, or the program in this folder.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     match &options.image {
         Some(image) => kernel::run(options, image),
-        None => program::run(options),
+        None => program::run(&options.device, options.wire, &options.program),
     }
 }
 

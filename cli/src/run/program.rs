@@ -1,18 +1,66 @@
 //! Builds and runs a program with Rust's `std`.
 
 use std::env;
-use std::io::{self, Write};
-use std::path::Path;
-use std::process;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use clap::Args;
+use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
 use host_rt::targets::arch::{self, Arch};
 use host_rt::{Functions, Grid, Image, KernelArg, Runtime, Services};
 use image_build::device::Toolchain;
 use image_build::program::{self, Program, StdTarget};
 
-use super::Options;
+use super::arg;
+
+/// How to build and run a program.
+#[derive(Debug, Args)]
+#[group(id = "programs", multiple = true, conflicts_with = "image")]
+#[command(next_help_heading = "Programs")]
+pub(crate) struct Options {
+    /// The manifest of the program's crate [default: Cargo.toml]
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+
+    /// The program, if the crate has several
+    #[arg(long, value_name = "NAME")]
+    bin: Option<String>,
+
+    /// The architecture that the program is built for [default: sm_70 on NVIDIA GPUs]
+    #[arg(long, value_name = "ARCH")]
+    arch: Option<String>,
+
+    /// The most threads of the program at a time, each a warp of its own
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    warps: u32,
+
+    /// The program's heap, in device memory
+    #[arg(long, default_value = "256M", value_name = "BYTES", value_parser = arg::size)]
+    heap: u64,
+
+    /// The stack of each thread, on NVIDIA GPUs
+    #[arg(long, default_value = "1M", value_name = "BYTES", value_parser = arg::size)]
+    stack: u64,
+
+    /// Allow the program to read the files of a folder, instead of all files; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    allow_read: Vec<PathBuf>,
+
+    /// Allow the program to read and change the files of a folder; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    allow_write: Vec<PathBuf>,
+
+    /// Allow the program only what other options allow
+    #[arg(long)]
+    deny_all: bool,
+
+    /// The program's arguments
+    #[arg(last = true, value_name = "ARGUMENT")]
+    arguments: Vec<OsString>,
+}
 
 /// The architecture for all NVIDIA GPUs: the oldest that Rust's atomics exist for. Drivers compile
 /// its PTX for newer ones.
@@ -26,13 +74,13 @@ const KERNEL: &str = "revoff_main";
 
 /// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
-pub(super) fn run(options: &Options) -> anyhow::Result<()> {
-    let mut builder = Runtime::builder(&options.device);
-    if let Some(wire) = options.wire {
+pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
+    let mut builder = Runtime::builder(device);
+    if let Some(wire) = wire {
         builder = builder.wire(wire);
     }
     let runtime = builder.build()?;
-    let program = build(options, &runtime.arch())?;
+    let program = build(options, device, &runtime.arch())?;
 
     let mut functions = Functions::new();
     services(options, &program)?.add_to(&mut functions)?;
@@ -75,19 +123,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Builds the program for the device.
-fn build(options: &Options, device: &DeviceArch) -> anyhow::Result<Program> {
+fn build(options: &Options, device: &str, device_arch: &DeviceArch) -> anyhow::Result<Program> {
     let find = |name: &str| -> anyhow::Result<StdTarget> { Ok(StdTarget::Gpu(arch::find(name)?)) };
-    let target = match (device, &options.arch) {
+    let target = match (device_arch, &options.arch) {
         (DeviceArch::Host(_), None) => StdTarget::Host,
         (DeviceArch::Host(_), Some(arch)) => {
-            bail!(
-                "--arch {arch}: the device `{}` is this machine",
-                options.device
-            )
+            bail!("--arch {arch}: the device `{device}` is this machine")
         }
         (DeviceArch::Amd(_), _) => bail!(
-            "{}: programs with std cannot be built for AMD GPUs yet; kernels can (cargo xtask images)",
-            options.device
+            "{device}: programs with std cannot be built for AMD GPUs yet; kernels can (cargo xtask images)"
         ),
         (_, Some(arch)) => find(arch)?,
         (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,
@@ -114,9 +158,9 @@ fn build(options: &Options, device: &DeviceArch) -> anyhow::Result<Program> {
 }
 
 /// What the program may do.
-fn services(options: &Options, program: &Program) -> anyhow::Result<std::sync::Arc<Services>> {
+fn services(options: &Options, program: &Program) -> anyhow::Result<Arc<Services>> {
     let mut arguments = vec![program.image.clone().into_os_string()];
-    arguments.extend(options.program_args.iter().cloned());
+    arguments.extend(options.arguments.iter().cloned());
     let mut builder = Services::builder()
         .arguments(arguments)
         .environment(env::vars_os())
@@ -136,10 +180,10 @@ fn services(options: &Options, program: &Program) -> anyhow::Result<std::sync::A
     Ok(builder.build()?)
 }
 
-/// Ends this process with the program's status, as its end would: other threads of the program, and
-/// what the device still does, end with it.
-#[expect(clippy::exit, reason = "the program's end is the end of the process")]
+/// Ends this process with the program's status: other threads of the program, and what the device
+/// still does, end with it.
 fn exit(status: i32) {
-    let _ = io::stdout().flush();
-    process::exit(status)
+    // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
+    // threads. They have nothing to save: services buffer no output.
+    unsafe { libc::_exit(status) }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 use targets::arch::Target;
@@ -11,6 +12,7 @@ use super::sysroot::Sysroot;
 use super::target::StdTarget;
 use crate::device::Toolchain;
 use crate::error::{BuildError, io_at};
+use crate::krate::Package;
 use crate::messages;
 
 /// A program built for a device.
@@ -33,7 +35,7 @@ pub fn build(
     bin: Option<&str>,
 ) -> Result<Program, BuildError> {
     let sysroot = Sysroot::prepare(toolchain, target)?;
-    let package = Package::at(toolchain, &sysroot, dir)?;
+    let package = Programs::at(sysroot.cargo(toolchain), dir)?;
     let name = package.choose(bin)?;
     let target_dir = package.target_dir.join("revoff").join(target.name());
     fs::create_dir_all(&target_dir).map_err(io_at(&target_dir))?;
@@ -88,65 +90,35 @@ pub fn build(
 }
 
 /// A package with programs.
-struct Package {
+struct Programs {
     manifest: PathBuf,
     target_dir: PathBuf,
     bins: Vec<String>,
     default: Option<String>,
 }
 
-impl Package {
-    fn at(toolchain: &Toolchain, sysroot: &Sysroot, dir: &Path) -> Result<Self, BuildError> {
-        let none = |reason: String| BuildError::NoProgram {
+impl Programs {
+    fn at(cargo: Command, dir: &Path) -> Result<Self, BuildError> {
+        let Package {
+            manifest,
+            package,
+            target_dir,
+        } = Package::at(cargo, dir).map_err(|reason| BuildError::NoProgram {
             path: dir.to_owned(),
-            reason,
+            reason: reason.to_string(),
+        })?;
+        let is_bin = |target: &&Value| {
+            let kinds = target["kind"].as_array();
+            kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin"))
         };
-        let manifest = dir.join("Cargo.toml");
-        let manifest = manifest
-            .canonicalize()
-            .map_err(|error| none(format!("{}: {error}", manifest.display())))?;
-        let output = sysroot
-            .cargo(toolchain)
-            .args([
-                "metadata",
-                "--no-deps",
-                "--format-version=1",
-                "--manifest-path",
-            ])
-            .arg(&manifest)
-            .output()
-            .map_err(io_at(toolchain.cargo()))?;
-        if !output.status.success() {
-            return Err(none(
-                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-            ));
-        }
-        let metadata: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| none(format!("cargo metadata: {error}")))?;
-        let package = metadata["packages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|package| package["manifest_path"].as_str().map(Path::new) == Some(&manifest))
-            .ok_or_else(|| none("there is no package in it, only a workspace".to_owned()))?;
-        let bins = package["targets"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|target| {
-                target["kind"]
-                    .as_array()
-                    .is_some_and(|kinds| kinds.contains(&"bin".into()))
-            })
-            .filter_map(|target| target["name"].as_str().map(str::to_owned))
-            .collect();
+        let targets = package["targets"].as_array().into_iter().flatten();
         Ok(Self {
             manifest,
-            target_dir: metadata["target_directory"]
-                .as_str()
-                .unwrap_or("target")
-                .into(),
-            bins,
+            target_dir,
+            bins: targets
+                .filter(is_bin)
+                .filter_map(|target| target["name"].as_str().map(str::to_owned))
+                .collect(),
             default: package["default_run"].as_str().map(str::to_owned),
         })
     }

@@ -167,3 +167,80 @@ fn global(line: &str) -> Result<String, StackError> {
 #[derive(Debug, thiserror::Error)]
 #[error("a use of local memory that cannot be moved to global memory: `{0}`")]
 pub(crate) struct StackError(String);
+
+#[cfg(test)]
+mod tests {
+    use super::in_global_memory;
+
+    /// A function with a frame, as LLVM writes it.
+    const FUNCTION: &str = "\
+.version 6.3
+.target sm_70
+.address_size 64
+
+.visible .func  (.param .b32 func_retval0) f(
+\t.param .b64 f_param_0
+)
+{
+\t.local .align 64 .b8 \t__local_depot0[40];
+\t.reg .b64 \t%SP;
+\t.reg .b64 \t%SPL;
+\t.reg .pred \t%p<2>;
+
+\tmov.b64 \t%SPL, __local_depot0;
+\tcvta.local.u64 \t%SP, %SPL;
+\t@%p1 ret;
+\tst.local.v2.b32 \t[%SPL+8], {7, 8};
+\tld.local.b32 \t%r1, [%SPL+4]; // .local
+\tret;
+}
+";
+
+    #[test]
+    fn a_frame_is_taken_from_the_stack_and_given_back() {
+        let moved = in_global_memory(FUNCTION).unwrap();
+        let lines: Vec<_> = moved.lines().map(str::trim).collect();
+        for wanted in [
+            ".shared .align 8 .b64 __revoff_stack[2];",
+            "ld.shared.u64 \t%SPT, [__revoff_stack];",
+            "add.u64 \t%SPL, %SPT, 63;",
+            "and.b64 \t%SPL, %SPL, -64;",
+            "add.u64 \t%SPN, %SPL, 48;",
+            "cvta.global.u64 \t%SP, %SPL;",
+            "st.global.v2.b32 \t[%SPL+8], {7, 8};",
+        ] {
+            assert!(lines.contains(&wanted), "no {wanted} in\n{moved}");
+        }
+        // Before each return, with its condition.
+        let returns: Vec<_> = lines.iter().filter(|line| line.ends_with("ret;")).collect();
+        assert_eq!(returns, [&"@%p1 ret;", &"ret;"]);
+        for (line, before) in lines.iter().skip(1).zip(&lines) {
+            if let Some(guard) = line.strip_suffix("ret;") {
+                let restore = format!("{guard}st.shared.u64 \t[__revoff_stack], %SPT;");
+                assert_eq!(*before, restore);
+            }
+        }
+        assert!(!moved.contains("__local_depot"), "{moved}");
+    }
+
+    #[test]
+    fn a_kernel_gets_the_stack_of_its_block() {
+        let kernel = FUNCTION.replace(
+            ".visible .func  (.param .b32 func_retval0) f(",
+            ".visible .entry k(",
+        );
+        let moved = in_global_memory(&kernel).unwrap();
+        let (prepared, frame) = (
+            moved.find("[k_param_3]").unwrap(),
+            moved.find("ld.shared.u64 \t%SPT").unwrap(),
+        );
+        assert!(prepared < frame, "{moved}");
+    }
+
+    #[test]
+    fn an_unknown_use_of_local_memory_is_an_error() {
+        let text = FUNCTION.replace("ld.local.b32 \t%r1", "prefetch.local.L1 \t%r1");
+        let error = in_global_memory(&text).unwrap_err().to_string();
+        assert!(error.contains("prefetch.local.L1"), "{error}");
+    }
+}

@@ -245,6 +245,13 @@ fn a_panic_of_others_ends_nothing_else() {
 }
 
 #[test]
+fn threads_that_wait_for_one_that_faulted_are_stopped() {
+    let waits = "mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; @%p0 trap;
+        more: add.u32 %r1, %r1, 1; bra more;";
+    assert_eq!(run("", waits, 64), Err(FaultKind::Trap));
+}
+
+#[test]
 fn what_is_stopped_has_not_ended_well() {
     let machine = machine();
     let module = module(&machine, "", "for_ever: bra for_ever;");
