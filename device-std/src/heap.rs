@@ -4,10 +4,13 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
 
+use spin::mutex::TicketMutex;
 use talc::TalcLock;
 use talc::source::Manual;
 
-static HEAP: TalcLock<spin::Mutex<()>, Manual> = TalcLock::new(Manual);
+/// A lock of words: LLVM reads the surroundings of a byte that it compares and exchanges without
+/// regard to other threads. Threads take turns.
+static HEAP: TalcLock<TicketMutex<()>, Manual> = TalcLock::new(Manual);
 
 /// Gives memory to the heap.
 ///

@@ -60,9 +60,6 @@ pub(crate) struct Options {
     /// The image with a kernel; without it, the program in this folder runs
     image: Option<PathBuf>,
 
-    #[command(flatten)]
-    program: program::Options,
-
     /// Another part that the device links to the image (PTX, cubins); may be repeated
     #[arg(long, value_name = "IMAGE", requires = "image")]
     link: Vec<PathBuf>,
@@ -109,6 +106,10 @@ pub(crate) struct Options {
     /// The kernel's parameters
     #[arg(value_name = "FORM:VALUE")]
     args: Vec<Arg>,
+
+    // The last: it has the arguments behind `--`.
+    #[command(flatten)]
+    program: program::Options,
 }
 
 /// Runs the image that the options name, or the program in this folder.

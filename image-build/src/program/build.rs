@@ -54,7 +54,7 @@ pub fn build(
         .args(["--config", "profile.release.codegen-units=1"])
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
-            sysroot.program_flags().join("\x1f"),
+            sysroot.program_flags()?.join("\x1f"),
         );
     if let StdTarget::Gpu(_) = target {
         command

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +20,9 @@ pub const CACHE: &str = "REVOFF_CACHE";
 
 /// The sources of the device side, which are compiled for each architecture.
 const DEVICE_STD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-std");
+
+/// The file in a sysroot that changes with its contents: the crate that builds it compares it.
+const BUILT: &str = "lib/rustlib/revoff/.rustc-build-sysroot-hash";
 
 /// Takes the place of a linker for GPUs: makes the file that cargo expects.
 const LINKER: &str = r#"#!/bin/sh
@@ -173,12 +177,18 @@ impl Sysroot {
     }
 
     /// The flags for a program: those, and `device-std`, which no program names.
-    pub(crate) fn program_flags(&self) -> Vec<String> {
+    pub(crate) fn program_flags(&self) -> Result<Vec<String>, BuildError> {
         let mut flags = self.rustflags();
         flags.push("-Zunstable-options".to_owned());
         let built = self.device_std.join("revoff/release");
         let library = built.join("libdevice_std.rlib");
         flags.push(format!("--extern=force:device_std={}", library.display()));
+        // Cargo does not watch these files: with other ones, it builds the program again.
+        let mut hash = DefaultHasher::new();
+        for path in [&library, &self.dir.join(BUILT)] {
+            fs::read(path).map_err(io_at(path))?.hash(&mut hash);
+        }
+        flags.push(format!("-Cmetadata={:x}", hash.finish()));
         // Its dependencies, and macros that they export, which run in the compiler.
         for folder in [built, self.device_std.join("release")] {
             flags.push(format!("-Ldependency={}", folder.join("deps").display()));
@@ -192,7 +202,7 @@ impl Sysroot {
         }
         // The kernel and the variables that the host looks for.
         flags.push("-Zexport-executable-symbols".to_owned());
-        flags
+        Ok(flags)
     }
 
     /// A cargo of the toolchain, without the caller's variables.

@@ -69,6 +69,17 @@ fn same_everywhere(device: &str) {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
+/// The emulator's race checker sees nothing in the synchronisation of std, its heap and its threads.
+#[test]
+fn std_has_no_races() {
+    for check in ["text", "threads", "locals"] {
+        let output = run(on("emu", &[])
+            .args(["--", check])
+            .env("REVOFF_EMU_CHECK", "1"));
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    }
+}
+
 #[test]
 fn more_threads_than_the_grid_has() {
     let output = run(on("host", &["--warps", "3"]).args(["--", "too-many-threads"]));
