@@ -44,7 +44,9 @@ fn wrong_words_are_named() {
     run(revoff().arg("dance")).refused(&["dance", "--help"]);
     run(revoff().args(["devices", "--loud"])).refused(&["--loud"]);
     run(revoff().args(["inspect"])).refused(&["IMAGE"]);
-    run(revoff().args(["run"])).refused(&["IMAGE"]);
+    run(revoff().args(["run", "--kernel", "k"])).refused(&["IMAGE"]);
+    run(revoff().args(["run", "x.so", "--heap", "1M"])).refused(&["IMAGE", "--heap"]);
+    run(revoff().args(["run", "--heap", "much"])).refused(&["much", "--heap"]);
     run(revoff().args(["run", "x.so", "--kernel", "k", "--teams", "0"])).refused(&["0", "--teams"]);
     run(revoff().args(["run", "x.so", "--kernel", "k", "u32:x"])).refused(&["u32:x"]);
     run(revoff().args(["bench", "--seconds", "0"])).refused(&["--seconds", "60"]);

@@ -72,7 +72,7 @@ pub enum BuildError {
     },
     /// The crate does not compile.
     #[error(
-        "the kernel crate `{krate}` does not build for {arch} ({status}){}",
+        "the crate `{krate}` does not build for {arch} ({status}){}",
         hint(help)
     )]
     Compile {
