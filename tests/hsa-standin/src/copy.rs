@@ -1,6 +1,7 @@
 //! Copies: each GPU has one engine, and one queue for copies within it that are kernels. Both
 //! perform copies in order, whatever they wait for; kernels also wait for room.
 
+use std::error::Error;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,12 +40,12 @@ struct Work {
 
 impl Engine {
     /// Starts an engine that never ends.
-    pub(crate) fn start(device: &Arc<dyn Device>) -> Option<Self> {
+    pub(crate) fn start(device: &Arc<dyn Device>) -> Result<Self, Box<dyn Error>> {
         let (sender, work) = channel();
-        let queue = device.queue().ok()?;
+        let queue = device.queue()?;
         let thread = std::thread::Builder::new().name("engine".to_owned());
-        thread.spawn(move || run(queue, &work)).ok()?;
-        Some(Self(sender))
+        thread.spawn(move || run(queue, &work))?;
+        Ok(Self(sender))
     }
 }
 

@@ -9,7 +9,7 @@ use host_rt::env::Env;
 use hsa_runtime_sys::*;
 use standin::process::{lock, setting};
 
-use crate::code::Executable;
+use crate::code::{self, Executable};
 use crate::content::KernelObject;
 use crate::copy::Engine;
 use crate::event::Events;
@@ -52,13 +52,19 @@ pub(crate) fn state() -> &'static State {
     STATE.get().expect("a function of ROCr before `hsa_init`")
 }
 
+/// The status of `hsa_init` without a resource, which it does not name.
+fn out_of_resources(reason: &dyn std::error::Error) -> hsa_status_t {
+    code::say(&reason.to_string());
+    HSA_STATUS_ERROR_OUT_OF_RESOURCES
+}
+
 impl State {
     fn new() -> Result<Self, hsa_status_t> {
         let env = Env::read().map_err(|_| HSA_STATUS_ERROR)?;
         let gpus = (0..setting("REVOFF_HSA_STAND_IN_DEVICES", 2)).map(|_| {
             let device = device::open("host", &env);
-            let device = device.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-            let engine = || Engine::start(&device).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            let device = device.map_err(|error| out_of_resources(&error))?;
+            let engine = || Engine::start(&device).map_err(|error| out_of_resources(&*error));
             let (engine, kernels) = (engine()?, engine()?);
             Ok::<_, hsa_status_t>(Gpu {
                 device,
