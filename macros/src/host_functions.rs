@@ -2,32 +2,58 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::Result;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Error, Result};
 
 use crate::declaration::{Declaration, DeclarationKind, Parameter};
 use crate::type_name;
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
-    let Declarations(declarations) = syn::parse2(input)?;
-    declarations.iter().map(expand_one).collect()
+    let Declarations { exported, all } = syn::parse2(input)?;
+    all.iter()
+        .map(|declaration| expand_one(declaration, exported.as_ref()))
+        .collect()
 }
 
-struct Declarations(Vec<Declaration>);
+struct Declarations {
+    /// Where the symbols are exported, as in `cfg`; everywhere if there is nothing.
+    exported: Option<TokenStream>,
+    all: Vec<Declaration>,
+}
+
+/// The predicate of `#![export_if(..)]`.
+fn export_if(attributes: Vec<Attribute>) -> Result<Option<TokenStream>> {
+    let mut exported = None;
+    for attribute in attributes {
+        let list = attribute.meta.require_list()?;
+        if !list.path.is_ident("export_if") || exported.is_some() {
+            return Err(Error::new_spanned(
+                list,
+                "write `#![export_if(..)]`, once, with a predicate as in `#[cfg(..)]`",
+            ));
+        }
+        exported = Some(list.tokens.clone());
+    }
+    Ok(exported)
+}
 
 impl Parse for Declarations {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let exported = export_if(Attribute::parse_inner(input)?)?;
         let mut declarations = Vec::new();
         while !input.is_empty() {
             declarations.push(Declaration::parse(input, DeclarationKind::HostFunction)?);
         }
-        Ok(Declarations(declarations))
+        Ok(Declarations {
+            exported,
+            all: declarations,
+        })
     }
 }
 
-fn expand_one(declaration: &Declaration) -> Result<TokenStream> {
-    let symbol = information(declaration);
+fn expand_one(declaration: &Declaration, exported: Option<&TokenStream>) -> Result<TokenStream> {
+    let symbol = information(declaration, exported);
     let stub = stub(declaration);
     let token = token(declaration)?;
     Ok(quote!(#symbol #stub #token))
@@ -43,7 +69,7 @@ fn symbol_name(declaration: &Declaration) -> Ident {
 }
 
 /// The data symbol whose address is the function word.
-fn information(declaration: &Declaration) -> TokenStream {
+fn information(declaration: &Declaration, exported: Option<&TokenStream>) -> TokenStream {
     let Declaration {
         visibility, name, ..
     } = declaration;
@@ -65,9 +91,16 @@ fn information(declaration: &Declaration) -> TokenStream {
         }
         None => quote!(.returns::<()>("()")),
     };
+    let export = match exported {
+        Some(predicate) => quote! {
+            #[cfg_attr(#predicate, unsafe(no_mangle))]
+            #[allow(non_upper_case_globals, reason = "a symbol, even where it is not exported")]
+        },
+        None => quote!(#[unsafe(no_mangle)]),
+    };
     quote! {
         #[doc = #doc]
-        #[unsafe(no_mangle)]
+        #export
         #visibility static #symbol: ::host_fn::__private::FunctionInfo =
             ::host_fn::__private::FunctionInfo {
                 signature: ::host_fn::signature::Signature::new(#text) #(#parameters)* #returns

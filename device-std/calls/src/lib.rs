@@ -10,10 +10,17 @@
 //! host looks each up in the table of its program.
 
 #![no_std]
+#![allow(
+    unexpected_cfgs,
+    reason = "the compiler does not know the operating system of devices"
+)]
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 host_fn::host_functions! {
+    // Hosts that are libraries, such as plugins, export only what they are asked for.
+    #![export_if(target_os = "revoff")]
+
     /// Writes to the standard output (`stream` 1) or the standard error (2). Returns the number of
     /// bytes written.
     pub fn std_write(stream: u32, bytes: &[u8]) -> i64;
