@@ -130,11 +130,9 @@ fn build(options: &Options, device: &str, device_arch: &DeviceArch) -> anyhow::R
         (DeviceArch::Host(_), Some(arch)) => {
             bail!("--arch {arch}: the device `{device}` is this machine")
         }
-        (DeviceArch::Amd(_), _) => bail!(
-            "{device}: programs with std cannot be built for AMD GPUs yet; kernels can (cargo xtask images)"
-        ),
         (_, Some(arch)) => find(arch)?,
         (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,
+        (DeviceArch::Amd(target), None) => find(&target.processor)?,
     };
     let arches: Vec<&Arch> = match target {
         StdTarget::Host => vec![],

@@ -160,7 +160,7 @@ impl Toolchain {
     }
 
     /// The folder with the source of the standard library.
-    pub(crate) fn library(&self) -> PathBuf {
+    pub(crate) fn library_source(&self) -> PathBuf {
         self.sysroot.join(LIBRARY)
     }
 

@@ -34,6 +34,14 @@ pub fn build(
     dir: &Path,
     bin: Option<&str>,
 ) -> Result<Program, BuildError> {
+    if let StdTarget::Gpu(arch) = target
+        && arch.target == Target::Amdgcn
+    {
+        return Err(BuildError::Request(format!(
+            "programs with std cannot be built for {} or other AMD GPUs yet; kernels can (cargo xtask images)",
+            arch.name
+        )));
+    }
     let sysroot = Sysroot::prepare(toolchain, target)?;
     let package = Programs::at(sysroot.cargo(toolchain), dir)?;
     let name = package.choose(bin)?;
@@ -83,6 +91,7 @@ pub fn build(
                 fs::write(&image, moved).map_err(io_at(&image))?;
                 image
             }
+            // Refused above.
             Target::Amdgcn => assembly,
         },
     };

@@ -246,8 +246,7 @@ pub(crate) fn lay(toolchain: &Toolchain, overlay: &Path, to: &Path) -> Result<()
             supported: known.join(", "),
         });
     }
-    let source = toolchain.library();
-    copy_tree(&source, to)?;
+    copy_tree(&toolchain.library_source(), to)?;
     copy_tree(overlay, to)?;
     for edit in EDITS {
         change(toolchain, &to.join(edit.file), |text| {

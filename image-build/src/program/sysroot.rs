@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustc_build_sysroot::{BuildMode, SysrootBuilder, SysrootConfig, SysrootStatus};
+use rustc_version::VersionMeta;
 
 use super::overlay;
 use super::target::StdTarget;
@@ -24,7 +25,7 @@ const DEVICE_STD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-std");
 /// The file in a sysroot that changes with its contents: the crate that builds it compares it.
 const BUILT: &str = "lib/rustlib/revoff/.rustc-build-sysroot-hash";
 
-/// Takes the place of a linker for GPUs: makes the file that cargo expects.
+/// Replaces the linker for GPUs: creates the file that cargo expects.
 const LINKER: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
     [ "$1" != -o ] || : >"$2"
@@ -118,7 +119,8 @@ impl Sysroot {
                 vendor.display().to_string()
             ));
         }
-        let version = version_of(toolchain).map_err(failed)?;
+        let version = VersionMeta::for_command(Command::new(toolchain.rustc()))
+            .map_err(|error| failed(error.to_string()))?;
         // `mem`: a GPU has no C library with memcpy.
         let std_features = match target {
             StdTarget::Host => vec![],
@@ -214,12 +216,6 @@ impl Sysroot {
             .env("RUSTC_BOOTSTRAP", "1");
         command
     }
-}
-
-/// The compiler's version, as the crate that builds sysroots wants it.
-fn version_of(toolchain: &Toolchain) -> Result<rustc_version::VersionMeta, String> {
-    rustc_version::VersionMeta::for_command(Command::new(toolchain.rustc()))
-        .map_err(|error| error.to_string())
 }
 
 /// Writes a script and makes it executable.

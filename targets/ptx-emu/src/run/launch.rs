@@ -16,8 +16,8 @@ use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 use crate::spec::Model;
 
-/// How long other blocks may run after a fault. They may wait for the thread that faulted.
-const AFTER_FAULT: Duration = Duration::from_secs(5);
+/// How long other blocks may run after a fault, in patiences. They may wait for the thread that faulted.
+const PATIENCES_AFTER_FAULT: u32 = 3;
 
 /// A thread whose instructions are printed.
 #[derive(Clone)]
@@ -315,7 +315,7 @@ impl Launch {
             || self
                 .faulted
                 .get()
-                .is_some_and(|since| since.elapsed() > AFTER_FAULT)
+                .is_some_and(|since| since.elapsed() > PATIENCES_AFTER_FAULT * self.patience)
     }
 
     pub(crate) fn is_over(&self) -> bool {

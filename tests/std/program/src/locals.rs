@@ -39,6 +39,6 @@ pub fn check() {
     }
     println!("{} {:?}", NUMBER.get(), TEXT.take());
     println!("{}", DROPPED.load(Ordering::Relaxed));
-    // The next thread takes the place of another and starts anew.
+    // A new thread on the same warp has none of the values of an earlier one.
     println!("{}", thread::spawn(|| NUMBER.get()).join().expect("joined"));
 }
