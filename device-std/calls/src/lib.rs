@@ -2,7 +2,7 @@
 //! program.
 //!
 //! A result is an `i64`: at least 0 if the call succeeded, otherwise a Linux error number, negated
-//! ([`result`] and [`error`] convert). Paths, names and arguments are bytes without a NUL. A list is one
+//! ([`error`]). Paths, names and arguments are bytes without a NUL. A list is one
 //! text, each element followed by a NUL. A function that fills a buffer with a text of unknown length
 //! returns the whole length; the caller repeats the call with a larger buffer if it was too small.
 //!
@@ -40,8 +40,6 @@ host_fn::host_functions! {
     /// Changes the working directory of the program, which is not that of the host's process.
     pub fn std_change_directory(path: &[u8]) -> i64;
 
-    /// Nanoseconds of a clock that never goes back.
-    pub fn std_monotonic_time() -> u64;
     /// The time of day in nanoseconds since 1970, UTC.
     pub fn std_system_time() -> i64;
     /// Fills the buffer with random bytes, fit for cryptography.
@@ -192,18 +190,6 @@ pub struct FileTimes {
     pub accessed: i64,
     /// The last change.
     pub modified: i64,
-}
-
-/// The result of a call: a value, or an error number.
-///
-/// # Errors
-/// The call failed.
-pub const fn result(returned: i64) -> Result<u64, i32> {
-    if returned < 0 {
-        Err((-returned) as i32)
-    } else {
-        Ok(returned as u64)
-    }
 }
 
 /// The value to return for an error number of Linux.

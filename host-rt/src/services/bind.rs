@@ -6,10 +6,9 @@ use std_calls::{
     StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy, StdCreateDirectory,
     StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit, StdFileRead, StdFileSetMode,
     StdFileSetTimes, StdFileStatus, StdFileWrite, StdHardLink, StdIsTerminal, StdLock,
-    StdMonotonicTime, StdNextEntries, StdOpen, StdOpenDirectory, StdProcessId, StdProgram,
-    StdRandom, StdRead, StdReadLink, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename,
-    StdSeek, StdSetMode, StdSetTimes, StdStatus, StdSymbolicLink, StdSync, StdSystemTime,
-    StdTruncate, StdWrite,
+    StdNextEntries, StdOpen, StdOpenDirectory, StdProcessId, StdProgram, StdRandom, StdRead,
+    StdReadLink, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename, StdSeek, StdSetMode,
+    StdSetTimes, StdStatus, StdSymbolicLink, StdSync, StdSystemTime, StdTruncate, StdWrite,
 };
 
 use super::errors::to_reply;
@@ -73,8 +72,6 @@ impl Services {
             StdOpenDirectory => open_directory(path);
             StdNextEntries => next_entries(directory, list);
         }
-        let services = Arc::clone(self);
-        functions.add(StdMonotonicTime::bind(move || services.monotonic_time()))?;
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;
         functions.add(StdSystemTime::bind(process::system_time))?;

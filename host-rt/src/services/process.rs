@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use super::errors::{errno, text_of};
 use super::{Services, ServicesError, metadata};
@@ -19,7 +19,6 @@ pub(super) struct Process {
     arguments: Vec<u8>,
     environment: Vec<u8>,
     program: Option<PathBuf>,
-    start: Instant,
     status: OnceLock<i32>,
     on_exit: Option<ExitHandler>,
 }
@@ -38,7 +37,6 @@ impl Process {
             arguments: argument_list(arguments)?,
             environment: variable_list(environment)?,
             program,
-            start: Instant::now(),
             status: OnceLock::new(),
             on_exit,
         })
@@ -66,11 +64,6 @@ impl Services {
 
     pub(super) fn directory(&self, path: &mut [u8]) -> io::Result<u64> {
         Ok(fill(path, lock(&self.directory).as_os_str().as_bytes()))
-    }
-
-    /// Nanoseconds since the services were built.
-    pub(super) fn monotonic_time(&self) -> u64 {
-        u64::try_from(self.process.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Records the first exit status and calls the exit handler with it.
