@@ -172,7 +172,8 @@ READS:
     membar.gl;
     ld.global.u32 %r1, [%d+64];
     ld.global.u32 %r2, [%d+68];
-    ld.global.u32 %r3, [%d+80];",
+    ld.global.u32 %r3, [%d+80];
+    st.global.u32 [%d], 0;",
         grid: 5,
         block: 32,
     },
@@ -302,6 +303,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "the last block adds up",
         "membar.gl;",
         "membar.cta;",
+        "race",
+    ),
+    (
+        "the last block adds up",
+        "setp.ne.u32 %p0, %r0, 4;",
+        "setp.ne.u32 %p0, %r0, 3;",
         "race",
     ),
     ("a lock", "fence.acq_rel.gpu;", "fence.acq_rel.cta;", "race"),

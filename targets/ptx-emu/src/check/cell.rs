@@ -57,10 +57,21 @@ pub(super) struct Found {
     pub(super) party: Party,
 }
 
+/// A write, and the first time at which each observer did so without learning it from a message:
+/// what comes later to the same bytes is ordered after the write.
+#[derive(Debug)]
+struct Write {
+    mark: Mark,
+    observers: HashMap<Who, u64>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Cell {
-    writes: HashMap<Key, Mark>,
+    writes: HashMap<Key, Write>,
     reads: HashMap<Key, Mark>,
+    /// The strong writes that a strong load observes: the one that it reads, which comes last, and
+    /// those that this one observed as an atomic operation. Source: the PTX ISA, "Observation order".
+    chain: Vec<Key>,
     pub(super) messages: Vec<Message>,
     pub(super) view: Option<Box<View>>,
     pub(super) suspect: Option<Suspect>,
@@ -125,8 +136,11 @@ impl Cell {
             strength,
             mask,
         };
-        self.conflicting(mask, wrote).find_map(|(&other, &mark)| {
-            let is_fine = me.is_morally_strong(other) || knows(other.who, mark.time);
+        self.conflicting(mask, wrote, |other, mark, observers| {
+            let mut observers = observers.into_iter().flatten();
+            let is_fine = me.is_morally_strong(other)
+                || knows(other.who, mark.time)
+                || observers.any(|(&observer, &time)| knows(observer, time));
             (!is_fine).then_some(Found {
                 race: me.race(other),
                 party: Party::Device {
@@ -139,7 +153,7 @@ impl Cell {
 
     /// The same for an access of the host, which is strong at system scope.
     pub(super) fn unknown_to_host(&self, mask: u8, wrote: bool, host: &Clock) -> Option<Found> {
-        self.conflicting(mask, wrote).find_map(|(&other, &mark)| {
+        self.conflicting(mask, wrote, |other, mark, _| {
             let mut threads = other.who.threads();
             let is_fine = other.strength == Strength::Strong(Scope::Sys)
                 || threads.any(|thread| host.knows(thread, mark.time));
@@ -156,10 +170,48 @@ impl Cell {
         })
     }
 
-    fn conflicting(&self, mask: u8, wrote: bool) -> impl Iterator<Item = (&Key, &Mark)> {
+    /// What `find` finds first in the accesses that conflict, each with its observers.
+    fn conflicting(
+        &self,
+        mask: u8,
+        wrote: bool,
+        mut find: impl FnMut(Key, Mark, Option<&HashMap<Who, u64>>) -> Option<Found>,
+    ) -> Option<Found> {
+        let writes = self.writes.iter();
+        let writes = writes.map(|(key, write)| (key, write.mark, Some(&write.observers)));
         let reads = wrote.then_some(&self.reads).into_iter().flatten();
-        let all = self.writes.iter().chain(reads);
-        all.filter(move |(key, _)| key.mask & mask != 0)
+        let reads = reads.map(|(key, &mark)| (key, mark, None));
+        let mut all = writes.chain(reads).filter(|(key, ..)| key.mask & mask != 0);
+        all.find_map(|(&key, mark, observers)| find(key, mark, observers))
+    }
+
+    /// A strong load at `time` observes writes; `knows` is whether it is ordered after a time of
+    /// other lanes anyway. Returns whether it observes any, whose chain an atomic operation continues.
+    pub(super) fn observe(
+        &mut self,
+        who: Who,
+        mask: u8,
+        strength: Strength,
+        time: u64,
+        knows: impl Fn(Who, u64) -> bool,
+    ) -> bool {
+        let me = Key {
+            who,
+            strength,
+            mask,
+        };
+        let last = self.chain.iter().rfind(|write| write.mask == mask);
+        if !last.is_some_and(|&last| me.is_morally_strong(last)) {
+            return false;
+        }
+        for key in self.chain.iter().filter(|write| write.mask == mask) {
+            if let Some(write) = self.writes.get_mut(key)
+                && !knows(key.who, write.mark.time)
+            {
+                write.observers.entry(who).or_insert(time);
+            }
+        }
+        true
     }
 
     /// An access of the host that must be ordered before this one, and is not, if this one is
@@ -208,12 +260,14 @@ impl Cell {
     }
 
     /// Records an access that is ordered after all conflicting ones, or may be concurrent with them.
+    /// `continues` is whether it is an atomic operation that observed writes.
     pub(super) fn record(
         &mut self,
         who: Who,
         mask: u8,
         strength: Strength,
         wrote: bool,
+        continues: bool,
         mark: Mark,
     ) {
         if wrote && strength.is_weak() {
@@ -221,17 +275,26 @@ impl Cell {
             self.writes.retain(|key, _| key.mask & !mask != 0);
             self.reads.retain(|key, _| key.mask & !mask != 0);
         }
-        let to = if wrote {
-            &mut self.writes
-        } else {
-            &mut self.reads
-        };
         let key = Key {
             who,
             strength,
             mask,
         };
-        to.insert(key, mark);
+        if !wrote {
+            self.reads.insert(key, mark);
+            return;
+        }
+        let write = Write {
+            mark,
+            observers: HashMap::new(),
+        };
+        self.writes.insert(key, write);
+        self.chain.retain(|write| {
+            write.mask & mask == 0 || (continues && write.mask == mask && *write != key)
+        });
+        if !strength.is_weak() {
+            self.chain.push(key);
+        }
     }
 
     /// Records that device threads communicate by these bytes: one reads what another one wrote, or

@@ -286,6 +286,7 @@ impl Checker {
             ));
         }
 
+        let mut observes = false;
         if operation.kind != Kind::Store {
             if let Strength::Strong(scope) = strength {
                 let from_host = cell.view.as_ref().is_some_and(|v| v.by_host & mask != 0);
@@ -300,6 +301,9 @@ impl Checker {
                 for message in cell.messages.iter().filter(|m| m.mask == mask) {
                     clocks.take_message(who, operation, scope, message);
                 }
+                observes = cell.observe(who, mask, strength, mark.time, |other, time| {
+                    clocks.knows(who, other, time)
+                });
             }
             cell.consumed(who, mask, strength, operation.kind);
         }
@@ -312,7 +316,7 @@ impl Checker {
                 lock(&self.suspects).insert(at);
             }
         }
-        cell.record(who, mask, strength, wrote, mark);
+        cell.record(who, mask, strength, wrote, observes && wrote, mark);
         if operation.kind != Kind::Load {
             clocks.pass();
         }

@@ -278,12 +278,20 @@ impl<'a> Events<'a> {
 
     fn races(&self, cause: &Relation) -> Races {
         let mut worst = Races::Clean;
+        // An atomic operation is one operation, which races where its write does.
+        let is_read_of_update = |event: usize| (0..self.all.len()).any(|e| self.rmw.has(event, e));
         for a in self.test.words.len()..self.all.len() {
             for b in a + 1..self.all.len() {
                 let conflict = self.is_same_word(a, b)
                     && self.all[a].0 != self.all[b].0
                     && (self.is(a, Does::Write) || self.is(b, Does::Write));
-                if !conflict || self.ms.has(a, b) || cause.has(a, b) || cause.has(b, a) {
+                if !conflict
+                    || is_read_of_update(a)
+                    || is_read_of_update(b)
+                    || self.ms.has(a, b)
+                    || cause.has(a, b)
+                    || cause.has(b, a)
+                {
                     continue;
                 }
                 let is_strong = |event: usize| self.event(event).scope.is_some();
