@@ -12,6 +12,7 @@
 //! | `stack` | moves the stacks of threads to global memory |
 //! | `target` | the target specification, derived from the compiler's own |
 
+mod atomics;
 mod build;
 mod overlay;
 mod stack;

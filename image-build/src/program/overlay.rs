@@ -3,11 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::atomics;
 use crate::device::Toolchain;
 use crate::error::{BuildError, io_at};
 
 /// The releases of the standard library that the overlay fits.
 const SUPPORTED: &[(u32, u32)] = &[(1, 96)];
+
+/// The changes as a text: a library with others is another one.
+pub(super) const CHANGES: &str = concat!(include_str!("overlay.rs"), include_str!("atomics.rs"));
 
 /// A change of one file of the library.
 struct Edit {
@@ -194,46 +198,6 @@ const EDITS: &[Edit] = &[
     ),
 ];
 
-/// Functions of `core` that become an atomic read-modify-write.
-const READ_MODIFY_WRITES: &[&str] = &[
-    "swap", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin",
-];
-
-/// LLVM up to 22 drops the order of a read-modify-write on NVIDIA GPUs: it becomes a relaxed one.
-/// Fences around it give it its order. (PTX ISA, memory consistency model: a fence before a
-/// relaxed operation makes it a release pattern, one behind it an acquire pattern.)
-const ORDERED: &str = r#"
-/// Orders a read-modify-write on a GPU whose instruction is relaxed: a fence before it, and one at
-/// the end of its scope.
-#[cfg(target_arch = "nvptx64")]
-struct Ordered(Ordering);
-
-#[cfg(target_arch = "nvptx64")]
-impl Ordered {
-    #[inline(always)]
-    fn new(order: Ordering) -> Self {
-        match order {
-            Release | AcqRel => fence(Release),
-            SeqCst => fence(SeqCst),
-            _ => {}
-        }
-        Self(order)
-    }
-}
-
-#[cfg(target_arch = "nvptx64")]
-impl Drop for Ordered {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if matches!(self.0, Acquire | AcqRel | SeqCst) {
-            fence(Acquire);
-        }
-    }
-}
-"#;
-
-const ATOMIC: &str = "core/src/sync/atomic.rs";
-
 /// Copies the library's source to the folder `to` and lays the platform layer in `overlay` over it.
 pub(crate) fn lay(toolchain: &Toolchain, overlay: &Path, to: &Path) -> Result<(), BuildError> {
     if !SUPPORTED.contains(&toolchain.version()) {
@@ -256,18 +220,7 @@ pub(crate) fn lay(toolchain: &Toolchain, overlay: &Path, to: &Path) -> Result<()
             Some(changed)
         })?;
     }
-    change(toolchain, &to.join(ATOMIC), |text| {
-        let mut changed = format!("{text}{ORDERED}");
-        for name in READ_MODIFY_WRITES {
-            let function = changed.find(&format!("\nunsafe fn atomic_{name}<"))?;
-            let body = function + changed[function..].find("{\n")? + 2;
-            changed.insert_str(
-                body,
-                "    #[cfg(target_arch = \"nvptx64\")]\n    let _ordered = Ordered::new(order);\n",
-            );
-        }
-        Some(changed)
-    })
+    change(toolchain, &to.join(atomics::FILE), atomics::complete)
 }
 
 /// Changes a file; `None` means that it is not as expected.

@@ -156,7 +156,7 @@ fn global(line: &str) -> Result<String, StackError> {
     if !instruction.split('.').any(|part| part == "local") {
         return Ok(line.to_owned());
     }
-    let known = ["ld.", "st.", "cvta."];
+    let known = ["ld.", "st.", "cvta.", "atom.", "red."];
     if !known.iter().any(|name| instruction.starts_with(name)) {
         return Err(StackError(code.to_owned()));
     }
@@ -192,6 +192,7 @@ mod tests {
 \t@%p1 ret;
 \tst.local.v2.b32 \t[%SPL+8], {7, 8};
 \tld.local.b32 \t%r1, [%SPL+4]; // .local
+\tatom.relaxed.sys.local.cas.b32 \t%r2, [%SPL], %r3, %r4;
 \tret;
 }
 ";
@@ -208,6 +209,7 @@ mod tests {
             "add.u64 \t%SPN, %SPL, 48;",
             "cvta.global.u64 \t%SP, %SPL;",
             "st.global.v2.b32 \t[%SPL+8], {7, 8};",
+            "atom.relaxed.sys.global.cas.b32 \t%r2, [%SPL], %r3, %r4;",
         ] {
             assert!(lines.contains(&wanted), "no {wanted} in\n{moved}");
         }

@@ -64,7 +64,13 @@ impl Sysroot {
         let linker = folder.join("linker");
         write_program(&linker, LINKER)?;
         let specified = target.specification(toolchain, &linker)?;
-        let of = format!("{toolchain}\n{specified}\n{}", contents(&overlay_dir)?);
+        let of = [
+            &toolchain.to_string(),
+            &specified,
+            overlay::CHANGES,
+            &contents(&overlay_dir)?,
+        ]
+        .concat();
         if fs::read_to_string(&overlaid).ok().as_deref() != Some(&of) {
             if library.exists() {
                 fs::remove_dir_all(&library).map_err(io_at(&library))?;
@@ -160,7 +166,7 @@ impl Sysroot {
             .arg("--target-dir")
             .arg(&self.device_std)
             .args(["--config", "profile.release.debug=false"])
-            .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags().join("\x1f"));
+            .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags()?.join("\x1f"));
         let said = messages::run(&mut command, toolchain.cargo())?;
         if !said.status.success() {
             return Err(BuildError::Std {
@@ -172,25 +178,21 @@ impl Sysroot {
     }
 
     /// The flags for a crate that is built with this standard library.
-    fn rustflags(&self) -> Vec<String> {
+    fn rustflags(&self) -> Result<Vec<String>, BuildError> {
         let mut flags = self.flags.clone();
         flags.push(format!("--sysroot={}", self.dir.display()));
-        flags
+        flags.push(metadata(&self.dir.join(BUILT))?);
+        Ok(flags)
     }
 
     /// The flags for a program: those, and `device-std`, which no program names.
     pub(crate) fn program_flags(&self) -> Result<Vec<String>, BuildError> {
-        let mut flags = self.rustflags();
+        let mut flags = self.rustflags()?;
         flags.push("-Zunstable-options".to_owned());
         let built = self.device_std.join("revoff/release");
         let library = built.join("libdevice_std.rlib");
         flags.push(format!("--extern=force:device_std={}", library.display()));
-        // Cargo does not watch these files: with other ones, it builds the program again.
-        let mut hash = DefaultHasher::new();
-        for path in [&library, &self.dir.join(BUILT)] {
-            fs::read(path).map_err(io_at(path))?.hash(&mut hash);
-        }
-        flags.push(format!("-Cmetadata={:x}", hash.finish()));
+        flags.push(metadata(&library)?);
         // Its dependencies, and macros that they export, which run in the compiler.
         for folder in [built, self.device_std.join("release")] {
             flags.push(format!("-Ldependency={}", folder.join("deps").display()));
@@ -216,6 +218,14 @@ impl Sysroot {
             .env("RUSTC_BOOTSTRAP", "1");
         command
     }
+}
+
+/// A flag that differs with the contents of a file that cargo does not watch: with other ones, it builds
+/// again.
+fn metadata(path: &Path) -> Result<String, BuildError> {
+    let mut hash = DefaultHasher::new();
+    fs::read(path).map_err(io_at(path))?.hash(&mut hash);
+    Ok(format!("-Cmetadata={:x}", hash.finish()))
 }
 
 /// Writes a script and makes it executable.

@@ -87,19 +87,41 @@ impl Region {
     }
 
     /// The host address of an access, which is aligned to its size and so is inside one step.
-    fn resolve(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
+    fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
         let host = NonNull::new(self.arena.host(address)?)?;
         let offset = address - self.arena.window();
         let step = self.steps.get((offset / ALIGN) as usize)?;
         // Relaxed: see `mark`. An access to an unordered address finds memory or faults.
         let step = step.load(Ordering::Relaxed);
-        let mut there = u64::from(step & !READ_ONLY);
-        if !write {
+        let there = u64::from(step & !READ_ONLY).next_multiple_of(match kind {
             // C libraries search for the end of a string in whole words.
-            there = there.next_multiple_of(8);
-        }
-        let allowed = offset % ALIGN + bytes <= there && !(write && step & READ_ONLY != 0);
+            AccessKind::Load => 8,
+            // Compilers exchange the word around a byte.
+            AccessKind::Atomic => 4,
+            AccessKind::Store => 1,
+        });
+        let is_constant = step & READ_ONLY != 0 && kind != AccessKind::Load;
+        let allowed = offset % ALIGN + bytes <= there && !is_constant;
         allowed.then_some(host)
+    }
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    Load,
+    Store,
+    Atomic,
+}
+
+impl AccessKind {
+    /// For errors.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic operation",
+        }
     }
 }
 
@@ -298,11 +320,16 @@ impl Memory {
     }
 
     /// The host address of a device access; `None` if it is not allowed.
-    pub(crate) fn resolve(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
+    pub(crate) fn resolve(
+        &self,
+        address: u64,
+        bytes: u64,
+        kind: AccessKind,
+    ) -> Option<NonNull<u8>> {
         if is_mapped(address) {
-            self.mapped.resolve(address, bytes, write)
+            self.mapped.resolve(address, bytes, kind)
         } else {
-            self.device.resolve(address, bytes, write)
+            self.device.resolve(address, bytes, kind)
         }
     }
 }

@@ -28,6 +28,7 @@ const CHECKS: &[&[&str]] = &[
     &["threads"],
     &["locks"],
     &["locals"],
+    &["narrow"],
     &["memory"],
     &["exhausted"],
 ];
@@ -72,7 +73,7 @@ fn same_everywhere(device: &str) {
 /// The emulator's race checker sees nothing in the synchronisation of std, its heap and its threads.
 #[test]
 fn std_has_no_races() {
-    for check in ["text", "threads", "locals"] {
+    for check in ["text", "threads", "locks", "locals", "narrow"] {
         let output = run(on("emu", &[])
             .args(["--", check])
             .env("REVOFF_EMU_CHECK", "1"));

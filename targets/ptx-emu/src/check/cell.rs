@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::host_view::View;
 use super::party::{Mark, Party, RaceKind, Who};
-use super::{Clock, Kind, Operation};
+use super::{Clock, Operation};
 use crate::code::op::Scope;
-use crate::memory::is_mapped;
+use crate::memory::{AccessKind, is_mapped};
 
 /// Whether accesses may be concurrent with others, and within which scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -243,9 +243,9 @@ impl Cell {
     }
 
     /// A write leaves `messages`; an atomic one also keeps earlier ones.
-    pub(super) fn put(&mut self, mask: u8, kind: Kind, messages: Vec<Message>) {
+    pub(super) fn put(&mut self, mask: u8, kind: AccessKind, messages: Vec<Message>) {
         self.messages
-            .retain(|m| m.mask & mask == 0 || (kind == Kind::Atomic && m.mask == mask));
+            .retain(|m| m.mask & mask == 0 || (kind == AccessKind::Atomic && m.mask == mask));
         for message in messages {
             self.hand_on(message);
         }
@@ -299,11 +299,11 @@ impl Cell {
 
     /// Records that device threads communicate by these bytes: one reads what another one wrote, or
     /// they have atomic accesses, which mapped memory need not support.
-    pub(super) fn consumed(&mut self, who: Who, mask: u8, strength: Strength, kind: Kind) {
+    pub(super) fn consumed(&mut self, who: Who, mask: u8, strength: Strength, kind: AccessKind) {
         let is_others =
             |suspect: &Suspect| suspect.operation.mask() & mask != 0 && !who.is_among(suspect.by);
         let is_heard = !strength.is_weak() && self.suspect.as_ref().is_some_and(is_others);
-        if is_heard || kind == Kind::Atomic {
+        if is_heard || kind == AccessKind::Atomic {
             self.internal |= mask;
         }
         if let Some(suspect) = &self.suspect
@@ -326,7 +326,7 @@ impl Cell {
         let is_awaited = reads
             .any(|key| key.mask & mask != 0 && !key.strength.is_weak() && !key.who.is_among(who));
         let is_suspect = is_mapped(operation.address)
-            && operation.kind == Kind::Store
+            && operation.kind == AccessKind::Store
             && operation.semantics.releases()
             && strength != Strength::Strong(Scope::Sys)
             && self.internal & mask == 0

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use super::host_view::View;
 use super::party::Party;
 use super::{Cell, Checker, Clock, Operation, Report, lock};
-use crate::memory::{Memory, is_mapped};
+use crate::memory::{AccessKind, Memory, is_mapped};
 
 /// The host's clock, assuming that it has observed everything that was released to it.
 #[derive(Debug, Default)]
@@ -196,7 +196,9 @@ impl Checker {
             }
             let report = self.host_changed(start, cell, |at| {
                 let is_inside = (address..end).contains(&at);
-                let place = is_inside.then(|| memory.resolve(at, 1, false)).flatten()?;
+                let place = is_inside
+                    .then(|| memory.resolve(at, 1, AccessKind::Load))
+                    .flatten()?;
                 // SAFETY: it is allocated, and shared with the device by atomic
                 // operations.
                 Some(unsafe { HostPointer(place).byte(0) })

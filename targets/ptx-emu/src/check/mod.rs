@@ -33,7 +33,7 @@ use self::party::{Mark, Party, RaceKind};
 pub(crate) use self::report::Report;
 use crate::alu::Mask;
 use crate::code::op::{Scope, Semantics};
-use crate::memory::{Change, Memory};
+use crate::memory::{AccessKind, Change, Memory};
 use crate::module::Module;
 
 /// A device thread.
@@ -44,17 +44,10 @@ pub(crate) struct Thread {
     pub(crate) thread: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Load,
-    Store,
-    Atomic,
-}
-
 /// An access to one element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
-    pub(crate) kind: Kind,
+    pub(crate) kind: AccessKind,
     pub(crate) address: u64,
     pub(crate) bytes: u32,
     pub(crate) semantics: Semantics,
@@ -244,7 +237,7 @@ impl Checker {
         }
         let before = self.tick();
         let mut messages = Vec::new();
-        if operation.kind != Kind::Load {
+        if operation.kind != AccessKind::Load {
             messages = clocks.release(who, operation, mask, strength);
             for message in messages.iter().filter(|m| m.scope == Scope::Sys) {
                 // Before the host can observe it.
@@ -252,7 +245,7 @@ impl Checker {
             }
         }
         let outcome = perform();
-        let wrote = operation.kind != Kind::Load && outcome.wrote;
+        let wrote = operation.kind != AccessKind::Load && outcome.wrote;
         let mark = Mark {
             time: clocks.time(),
             site,
@@ -287,7 +280,7 @@ impl Checker {
         }
 
         let mut observes = false;
-        if operation.kind != Kind::Store {
+        if operation.kind != AccessKind::Store {
             if let Strength::Strong(scope) = strength {
                 let from_host = cell.view.as_ref().is_some_and(|v| v.by_host & mask != 0);
                 if from_host && scope == Scope::Sys {
@@ -317,7 +310,7 @@ impl Checker {
             }
         }
         cell.record(who, mask, strength, wrote, observes && wrote, mark);
-        if operation.kind != Kind::Load {
+        if operation.kind != AccessKind::Load {
             clocks.pass();
         }
         Ok(outcome.seen)

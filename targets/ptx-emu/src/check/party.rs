@@ -1,7 +1,8 @@
 //! The parties of a race.
 
-use super::{Kind, Site};
+use super::Site;
 use crate::alu::Mask;
+use crate::memory::AccessKind;
 
 /// Lanes of a warp with a common access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +26,7 @@ impl Who {
 pub(super) struct Mark {
     pub(super) time: u64,
     pub(super) site: Site,
-    pub(super) kind: Kind,
+    pub(super) kind: AccessKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

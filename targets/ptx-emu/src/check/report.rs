@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::party::{Party, RaceKind, Who};
-use super::{Checker, Kind, Site, lock};
+use super::{Checker, Site, lock};
 use crate::alu::lanes_of;
 use crate::memory::is_mapped;
 
@@ -68,11 +68,7 @@ impl Checker {
             Party::HostReads => return text.push_str("a load by the host"),
             Party::Device { who, mark } => (who, mark),
         };
-        text.push_str(match mark.kind {
-            Kind::Load => "load",
-            Kind::Store => "store",
-            Kind::Atomic => "atomic operation",
-        });
+        text.push_str(mark.kind.name());
         let _ = write!(text, " by block {} thread {}", who.block, first(who));
         if who.lanes.count_ones() > 1 {
             let others = who.lanes.count_ones() - 1;

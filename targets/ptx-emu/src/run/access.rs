@@ -7,11 +7,11 @@ use super::launch::Launch;
 use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::check::{BlockClocks, Kind, Operation, Outcome};
+use crate::check::{BlockClocks, Operation, Outcome};
 use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Pc, Semantics, StateSpace, Store};
 use crate::error::FaultKind;
-use crate::memory;
+use crate::memory::{self, AccessKind};
 
 /// The indices of threads, for special registers and reports.
 pub(super) struct Ids<'a> {
@@ -117,9 +117,8 @@ pub(super) fn load(
         && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
     let count = op.ds.len() as u32;
     let access = Access {
-        name: "load",
+        kind: AccessKind::Load,
         bytes: op.bytes * count,
-        write: false,
     };
     let shift = 64 - op.bytes * 8;
     let mut places = [None; LANES];
@@ -151,7 +150,7 @@ pub(super) fn load(
                     let checked = Checked {
                         lanes,
                         operation: Operation {
-                            kind: Kind::Load,
+                            kind: AccessKind::Load,
                             address: at[lane] + u64::from(by),
                             bytes: op.bytes,
                             semantics: op.semantics,
@@ -205,9 +204,8 @@ pub(super) fn store(
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
     let access = Access {
-        name: "store",
+        kind: AccessKind::Store,
         bytes: op.bytes * op.sources.len() as u32,
-        write: true,
     };
     let mut faults = Faults::default();
     // Equal stores of all lanes to one address are one store, as on hardware. Device code that
@@ -237,7 +235,7 @@ pub(super) fn store(
                     let checked = Checked {
                         lanes,
                         operation: Operation {
-                            kind: Kind::Store,
+                            kind: AccessKind::Store,
                             address: at[lane] + u64::from(by),
                             bytes: op.bytes,
                             semantics: op.semantics,
@@ -276,9 +274,8 @@ pub(super) fn atom(
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
     let access = Access {
-        name: "atomic operation",
+        kind: AccessKind::Atomic,
         bytes: op.bytes,
-        write: true,
     };
     let mut t: Lanes = [0; LANES];
     let mut faults = Faults::default();
@@ -314,7 +311,7 @@ pub(super) fn atom(
                 let checked = Checked {
                     lanes: 1 << lane,
                     operation: Operation {
-                        kind: Kind::Atomic,
+                        kind: AccessKind::Atomic,
                         address: at[lane],
                         bytes: op.bytes,
                         semantics: op.semantics,

@@ -4,7 +4,7 @@ use super::memory_ref::MemoryRef;
 use super::private_memory::{LOCAL_BYTES, PrivateMemory};
 use crate::code::op::StateSpace;
 use crate::error::FaultKind;
-use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
+use crate::memory::{self, AccessKind, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
 
 /// The memory that the threads of a warp can access.
 pub(super) struct Spaces<'a> {
@@ -19,9 +19,8 @@ pub(super) struct Spaces<'a> {
 /// An access, for errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    pub(super) name: &'static str,
+    pub(super) kind: AccessKind,
     pub(super) bytes: u32,
-    pub(super) write: bool,
 }
 
 impl Spaces<'_> {
@@ -39,13 +38,13 @@ impl Spaces<'_> {
         let bytes = u64::from(access.bytes);
         if !address.is_multiple_of(bytes) {
             return Err(FaultKind::Misaligned {
-                access: access.name,
+                access: access.kind.name(),
                 address,
                 bytes: access.bytes,
             });
         }
         let unreachable = |what: &str| FaultKind::Unreachable {
-            access: access.name,
+            access: access.kind.name(),
             address,
             bytes: access.bytes,
             what: what.to_owned(),
@@ -56,9 +55,13 @@ impl Spaces<'_> {
                 if !memory::is_global(address) {
                     return Err(unreachable("not in global memory"));
                 }
-                match self.global.resolve(address, bytes, access.write) {
+                match self.global.resolve(address, bytes, access.kind) {
                     Some(host) => Ok(MemoryRef::Common(host.as_ptr())),
-                    None if self.global.resolve(address, bytes, false).is_some() => {
+                    None if self
+                        .global
+                        .resolve(address, bytes, AccessKind::Load)
+                        .is_some() =>
+                    {
                         Err(unreachable("constant"))
                     }
                     None => Err(unreachable("not allocated")),
@@ -81,7 +84,8 @@ impl Spaces<'_> {
                 Ok(MemoryRef::Own(self.local.at(at)))
             }
             StateSpace::Param => {
-                if access.write || end(address).is_none_or(|end| end > 8 * self.params.len() as u64)
+                if access.kind != AccessKind::Load
+                    || end(address).is_none_or(|end| end > 8 * self.params.len() as u64)
                 {
                     return Err(unreachable("no parameter, or to be written"));
                 }

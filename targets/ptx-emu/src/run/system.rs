@@ -6,6 +6,7 @@ use super::private_memory::LOCAL_BYTES;
 use super::space::{Access, Spaces};
 use crate::code::op::{Call, Semantics, Slot, StateSpace, System};
 use crate::error::FaultKind;
+use crate::memory::AccessKind;
 
 /// The longest string that is read from a device.
 const MAX_STRING: usize = 64 << 10;
@@ -78,9 +79,8 @@ struct Thread<'t, 's> {
 impl Thread<'_, '_> {
     fn load(&mut self, space: StateSpace, address: u64, bytes: u32) -> Result<u64, FaultKind> {
         let access = Access {
-            name: "load",
+            kind: AccessKind::Load,
             bytes,
-            write: false,
         };
         let place = self.spaces.find(self.lane, space, address, access)?;
         Ok(place.load(bytes, Semantics::Relaxed))
@@ -96,9 +96,8 @@ impl Thread<'_, '_> {
 
     fn give(&mut self, slot: Slot, value: u64) -> Result<(), FaultKind> {
         let access = Access {
-            name: "store",
+            kind: AccessKind::Store,
             bytes: slot.bytes,
-            write: true,
         };
         let address = u64::from(self.base + slot.offset);
         debug_assert!(address < u64::from(LOCAL_BYTES), "inside the frame");

@@ -3,6 +3,7 @@
 mod files;
 mod locals;
 mod locks;
+mod narrow;
 mod threads;
 
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         "too-many-threads" => threads::too_many(),
         "locks" => locks::check(),
         "locals" => locals::check(),
+        "narrow" => narrow::check(),
         "memory" => memory(),
         "exhausted" => exhausted(),
         "recursion" => println!("{}", recursion(0)),
@@ -161,7 +163,12 @@ fn memory() {
 fn exhausted() {
     // Hidden, or the compiler leaves out memory that nothing uses.
     let mut bytes = std::hint::black_box(Vec::<u8>::new());
-    println!("{}", std::hint::black_box(&mut bytes).try_reserve(1 << 46).is_err());
+    println!(
+        "{}",
+        std::hint::black_box(&mut bytes)
+            .try_reserve(1 << 46)
+            .is_err()
+    );
     println!("{}", bytes.try_reserve(usize::MAX / 2 + 1).is_err());
 }
 
