@@ -5,9 +5,11 @@ mod costs;
 mod devices;
 mod error;
 mod inspect;
+mod new;
 mod options;
 mod output;
 mod run;
+mod test;
 
 use std::process::ExitCode;
 
@@ -27,13 +29,15 @@ fn main() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     match command(&options.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => output::failed(&error),
     }
 }
 
-fn command(command: &Command) -> anyhow::Result<()> {
+fn command(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::New(options) => new::run(options),
+        Command::Test(options) => return test::run(options),
         Command::Devices(options) => devices::run(options),
         Command::Inspect(options) => inspect::run(options),
         Command::Run(options) => run::run(options),
@@ -43,5 +47,6 @@ fn command(command: &Command) -> anyhow::Result<()> {
             clap_complete::generate(*shell, &mut Options::command(), "revoff", &mut script);
             output::print(&String::from_utf8(script)?)
         }
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, devices, inspect, run};
+use crate::{bench, devices, inspect, new, run, test};
 
 /// Reverse offload: kernels that call functions on the host.
 ///
@@ -16,6 +16,10 @@ pub(crate) struct Options {
 
 const AFTER_HELP: &str = "\
 Examples:
+  revoff new hello                an ordinary crate
+  revoff run                      its main, on the `host` device: threads of this machine
+  revoff run --device emu         the same on an emulated GPU
+  revoff test --device emu        its tests
   revoff devices                  what can run kernels here
   revoff inspect libhello.so      which kernels an image has, what it calls
   revoff run libhello.so --kernel hello u32:7
@@ -35,8 +39,12 @@ pub(crate) enum Command {
     Devices(devices::Options),
     /// Show the metadata of an image, without loading it
     Inspect(inspect::Options),
-    /// Run a kernel of an image
+    /// Create a program that runs on devices and on this machine
+    New(new::Options),
+    /// Run the program of a crate on a device, or a kernel of an image
     Run(run::Options),
+    /// Run the tests of a crate on a device
+    Test(test::Options),
     /// Measure the cost of calls to the host on this machine
     Bench(bench::Options),
     /// Print a shell completion script

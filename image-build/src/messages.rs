@@ -1,8 +1,11 @@
 //! The messages of cargo and the compiler, and explanations of some.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+
+use serde_json::Value;
 
 use crate::error::{BuildError, io_at};
 
@@ -10,6 +13,8 @@ use crate::error::{BuildError, io_at};
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
     pub(crate) text: String,
+    /// The program that it built last, if it was asked for messages in JSON.
+    pub(crate) executable: Option<PathBuf>,
 }
 
 /// Tells the user about a step that takes long.
@@ -20,9 +25,14 @@ pub(crate) fn note(text: &str) {
 /// Runs cargo. Passes its messages on, except for one, and keeps a copy.
 pub(crate) fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildError> {
     let mut child = command
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(io_at(cargo))?;
+    let executable = child
+        .stdout
+        .take()
+        .map(|artifacts| thread::spawn(|| last_executable(artifacts)));
     let mut text = String::new();
     // rustc warns for each crate that the PTX version is an unstable feature, although there is no
     // other way to request it; cargo then counts these warnings.
@@ -43,7 +53,19 @@ pub(crate) fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildErro
         }
     }
     let status = child.wait().map_err(io_at(cargo))?;
-    Ok(Said { status, text })
+    Ok(Said {
+        status,
+        text,
+        executable: executable.and_then(|found| found.join().ok().flatten()),
+    })
+}
+
+/// The last program in cargo's messages in JSON.
+fn last_executable(messages: impl Read) -> Option<PathBuf> {
+    let lines = BufReader::new(messages).lines().map_while(Result::ok);
+    let parsed = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    let paths = parsed.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    paths.last()
 }
 
 /// An explanation for a compiler message that lacks one.

@@ -3,7 +3,7 @@
 mod arg;
 mod functions;
 mod kernel;
-mod program;
+pub(crate) mod program;
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -12,7 +12,7 @@ use host_rt::targets::DeviceArch;
 use host_rt::targets::arch::{self, Arch};
 use host_rt::{Functions, Grid, Image, KernelArg, Runtime, Services};
 use image_build::device::Toolchain;
-use image_build::program::{self, Program, StdTarget};
+use image_build::program::{self, StdTarget};
 
 use super::arg;
 
@@ -21,18 +21,40 @@ use super::arg;
 #[group(id = "programs", multiple = true, conflicts_with = "image")]
 #[command(next_help_heading = "Programs")]
 pub(crate) struct Options {
-    /// The manifest of the program's crate [default: Cargo.toml]
-    #[arg(long, value_name = "PATH")]
-    manifest_path: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
 
     /// The program, if the crate has several
     #[arg(long, value_name = "NAME")]
     bin: Option<String>,
 
-    /// The architecture that the program is built for [default: sm_70 on NVIDIA GPUs]
+    /// An image that an earlier run built, instead of building one
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["manifest_path", "bin", "arch"])]
+    program: Option<PathBuf>,
+
+    #[command(flatten)]
+    limits: Limits,
+
+    /// The program's arguments
+    #[arg(last = true, value_name = "ARGUMENT")]
+    arguments: Vec<OsString>,
+}
+
+/// The crate to build, and what for.
+#[derive(Debug, Args)]
+pub(crate) struct Source {
+    /// The manifest of the crate [default: Cargo.toml]
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+
+    /// The architecture to build for [default: sm_70 on NVIDIA GPUs]
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
+}
 
+/// The resources and rights of a program.
+#[derive(Debug, Args)]
+pub(crate) struct Limits {
     /// The most threads of the program at a time, each a warp of its own
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     warps: u32,
@@ -56,10 +78,6 @@ pub(crate) struct Options {
     /// Allow the program only what other options allow
     #[arg(long)]
     deny_all: bool,
-
-    /// The program's arguments
-    #[arg(last = true, value_name = "ARGUMENT")]
-    arguments: Vec<OsString>,
 }
 
 /// The architecture for all NVIDIA GPUs: the oldest that Rust's atomics exist for. Drivers compile
@@ -80,30 +98,38 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
         builder = builder.wire(wire);
     }
     let runtime = builder.build()?;
-    let program = build(options, device, &runtime.arch())?;
-
+    let image = match &options.program {
+        Some(image) => image.clone(),
+        None => {
+            let (toolchain, target, folder) = options.source.prepare(device, &runtime.arch())?;
+            program::build(&toolchain, target, folder, options.bin.as_deref())?.image
+        }
+    };
+    let limits = &options.limits;
     let mut functions = Functions::new();
-    services(options, &program)?.add_to(&mut functions)?;
+    limits
+        .services(&image, &options.arguments)?
+        .add_to(&mut functions)?;
     let kernel = runtime
-        .load(&Image::open(&program.image)?, &functions)?
+        .load(&Image::open(&image)?, &functions)?
         .kernel(KERNEL)?;
     let heap = runtime
-        .alloc(options.heap)
-        .with_context(|| format!("the program's heap (--heap {})", options.heap))?;
-    let words = runtime.alloc(u64::from(options.warps) * 8)?;
+        .alloc(limits.heap)
+        .with_context(|| format!("the program's heap (--heap {})", limits.heap))?;
+    let words = runtime.alloc(u64::from(limits.warps) * 8)?;
     let is_nvidia = matches!(
         runtime.arch(),
         DeviceArch::Nvidia(_) | DeviceArch::Emulated(_)
     );
     // Other devices have stacks of their own.
     let stack = if is_nvidia {
-        options.stack.max(MIN_STACK).next_multiple_of(16)
+        limits.stack.max(MIN_STACK).next_multiple_of(16)
     } else {
         1
     };
     let stacks = runtime
-        .alloc(u64::from(options.warps) * stack)
-        .with_context(|| format!("{} stacks (--warps, --stack {stack})", options.warps))?;
+        .alloc(u64::from(limits.warps) * stack)
+        .with_context(|| format!("{} stacks (--warps, --stack {stack})", limits.warps))?;
     let args: [&dyn KernelArg; 5] = [
         &heap.address(),
         &heap.bytes(),
@@ -112,7 +138,7 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
         &stack,
     ];
     let grid = Grid {
-        teams: options.warps,
+        teams: limits.warps,
         threads: 1,
     };
     // SAFETY: the kernel of `device-std` has these parameters. The memory lives until `wait` has
@@ -122,60 +148,89 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
     bail!("the program ended without an exit status");
 }
 
-/// Builds the program for the device.
-fn build(options: &Options, device: &str, device_arch: &DeviceArch) -> anyhow::Result<Program> {
-    let find = |name: &str| -> anyhow::Result<StdTarget> { Ok(StdTarget::Gpu(arch::find(name)?)) };
-    let target = match (device_arch, &options.arch) {
-        (DeviceArch::Host(_), None) => StdTarget::Host,
-        (DeviceArch::Host(_), Some(arch)) => {
-            bail!("--arch {arch}: the device `{device}` is this machine")
-        }
-        (_, Some(arch)) => find(arch)?,
-        (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,
-        (DeviceArch::Amd(target), None) => find(&target.processor)?,
-    };
-    let arches: Vec<&Arch> = match target {
-        StdTarget::Host => vec![],
-        StdTarget::Gpu(arch) => vec![arch],
-    };
-    let manifest = options
-        .manifest_path
-        .as_deref()
-        .unwrap_or(Path::new("Cargo.toml"));
-    let folder = match manifest.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let toolchain = Toolchain::find(&arches)?;
-    Ok(program::build(
-        &toolchain,
-        target,
-        folder,
-        options.bin.as_deref(),
-    )?)
+impl Source {
+    /// The toolchain, the target for a device, and the folder of the crate.
+    pub(crate) fn prepare(
+        &self,
+        device: &str,
+        device_arch: &DeviceArch,
+    ) -> anyhow::Result<(Toolchain, StdTarget, &Path)> {
+        let find =
+            |name: &str| -> anyhow::Result<StdTarget> { Ok(StdTarget::Gpu(arch::find(name)?)) };
+        let target = match (device_arch, &self.arch) {
+            (DeviceArch::Host(_), None) => StdTarget::Host,
+            (DeviceArch::Host(_), Some(arch)) => {
+                bail!("--arch {arch}: the device `{device}` is this machine")
+            }
+            (_, Some(arch)) => find(arch)?,
+            (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,
+            (DeviceArch::Amd(target), None) => find(&target.processor)?,
+        };
+        let arches: Vec<&Arch> = match target {
+            StdTarget::Host => vec![],
+            StdTarget::Gpu(arch) => vec![arch],
+        };
+        let manifest = self
+            .manifest_path
+            .as_deref()
+            .unwrap_or(Path::new("Cargo.toml"));
+        let folder = match manifest.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        Ok((Toolchain::find(&arches)?, target, folder))
+    }
 }
 
-/// What the program may do.
-fn services(options: &Options, program: &Program) -> anyhow::Result<Arc<Services>> {
-    let mut arguments = vec![program.image.clone().into_os_string()];
-    arguments.extend(options.arguments.iter().cloned());
-    let mut builder = Services::builder()
-        .arguments(arguments)
-        .environment(env::vars_os())
-        .program(&program.image)
-        .on_exit(exit);
-    let is_restricted =
-        options.deny_all || !options.allow_read.is_empty() || !options.allow_write.is_empty();
-    if !is_restricted {
-        builder = builder.allow_all_files();
+impl Limits {
+    /// What a program may do.
+    fn services(&self, image: &Path, arguments: &[OsString]) -> anyhow::Result<Arc<Services>> {
+        let mut all = vec![image.as_os_str().to_owned()];
+        all.extend(arguments.iter().cloned());
+        let mut builder = Services::builder()
+            .arguments(all)
+            .environment(env::vars_os())
+            .program(image)
+            .on_exit(exit);
+        if !self.is_restricted() {
+            builder = builder.allow_all_files();
+        }
+        for folder in &self.allow_read {
+            builder = builder.allow_read(folder);
+        }
+        for folder in &self.allow_write {
+            builder = builder.allow_write(folder);
+        }
+        Ok(builder.build()?)
     }
-    for folder in &options.allow_read {
-        builder = builder.allow_read(folder);
+
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.deny_all || !self.allow_read.is_empty() || !self.allow_write.is_empty()
     }
-    for folder in &options.allow_write {
-        builder = builder.allow_write(folder);
+
+    /// The same as options of a command line in another folder.
+    pub(crate) fn options(&self) -> anyhow::Result<Vec<OsString>> {
+        let mut options: Vec<OsString> = [
+            ("--warps", u64::from(self.warps)),
+            ("--heap", self.heap),
+            ("--stack", self.stack),
+        ]
+        .into_iter()
+        .flat_map(|(name, value)| [name.into(), value.to_string().into()])
+        .collect();
+        for (name, folders) in [
+            ("--allow-read", &self.allow_read),
+            ("--allow-write", &self.allow_write),
+        ] {
+            for folder in folders {
+                options.extend([name.into(), path::absolute(folder)?.into_os_string()]);
+            }
+        }
+        if self.deny_all {
+            options.push("--deny-all".into());
+        }
+        Ok(options)
     }
-    Ok(builder.build()?)
 }
 
 /// Ends this process with the program's status: other threads of the program, and what the device

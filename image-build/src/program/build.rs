@@ -2,17 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use serde_json::Value;
-use targets::arch::Target;
+use targets::arch::Target as Isa;
 
+use super::package::{Kind, Programs, Target, TestSelection};
 use super::stack;
 use super::sysroot::Sysroot;
 use super::target::StdTarget;
 use crate::device::Toolchain;
 use crate::error::{BuildError, io_at};
-use crate::krate::Package;
 use crate::messages;
 
 /// A program built for a device.
@@ -20,6 +18,8 @@ use crate::messages;
 pub struct Program {
     /// Its name.
     pub name: String,
+    /// The root file of its source.
+    pub source: PathBuf,
     /// The image.
     pub image: PathBuf,
 }
@@ -34,55 +34,130 @@ pub fn build(
     dir: &Path,
     bin: Option<&str>,
 ) -> Result<Program, BuildError> {
-    if let StdTarget::Gpu(arch) = target
-        && arch.target == Target::Amdgcn
-    {
-        return Err(BuildError::Request(format!(
-            "programs with std cannot be built for {} or other AMD GPUs yet; kernels can (cargo xtask images)",
-            arch.name
-        )));
+    let builder = Builder::new(toolchain, target, dir)?;
+    builder.build(builder.package.program(bin)?, Profile::Release)
+}
+
+/// Builds the tests of the package in the folder `dir`: one program for each crate.
+///
+/// # Errors
+/// A crate that is selected does not exist, or one does not build.
+pub fn build_tests(
+    toolchain: &Toolchain,
+    target: StdTarget,
+    dir: &Path,
+    selection: &TestSelection,
+) -> Result<Vec<Program>, BuildError> {
+    let builder = Builder::new(toolchain, target, dir)?;
+    let crates = builder.package.tests(selection)?;
+    let build = |it| builder.build(it, Profile::Test);
+    crates.into_iter().map(build).collect()
+}
+
+/// A profile of cargo.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Release,
+    /// With the harness that runs tests.
+    Test,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Release => "release",
+            Profile::Test => "test",
+        }
     }
-    let sysroot = Sysroot::prepare(toolchain, target)?;
-    let package = Programs::at(sysroot.cargo(toolchain), dir)?;
-    let name = package.choose(bin)?;
-    let target_dir = package.target_dir.join("revoff").join(target.name());
-    fs::create_dir_all(&target_dir).map_err(io_at(&target_dir))?;
-    let release = target_dir.join("revoff/release");
-    let assembly = target_dir.join(format!("{name}.s"));
-    let mut command = sysroot.cargo(toolchain);
-    command
-        .args(["rustc", "--release", "--manifest-path"])
-        .arg(&package.manifest)
-        .args(["--bin", &name, "-Zjson-target-spec", "--target"])
-        .arg(&sysroot.target)
-        .arg("--target-dir")
-        .arg(&target_dir)
-        // One unit of code from all crates, since a GPU has no linker.
-        .args(["--config", "profile.release.lto=\"fat\""])
-        .args(["--config", "profile.release.codegen-units=1"])
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            sysroot.program_flags()?.join("\x1f"),
-        );
-    if let StdTarget::Gpu(_) = target {
+}
+
+/// Builds the crates of a package for a target.
+struct Builder<'a> {
+    toolchain: &'a Toolchain,
+    target: StdTarget,
+    sysroot: Sysroot,
+    package: Programs,
+}
+
+impl<'a> Builder<'a> {
+    fn new(toolchain: &'a Toolchain, target: StdTarget, dir: &Path) -> Result<Self, BuildError> {
+        if let StdTarget::Gpu(arch) = target
+            && arch.target == Isa::Amdgcn
+        {
+            return Err(BuildError::Request(format!(
+                "programs with std cannot be built for {} or other AMD GPUs yet; kernels can (cargo xtask images)",
+                arch.name
+            )));
+        }
+        let sysroot = Sysroot::prepare(toolchain, target)?;
+        let package = Programs::at(sysroot.cargo(toolchain), dir)?;
+        Ok(Self {
+            toolchain,
+            target,
+            sysroot,
+            package,
+        })
+    }
+
+    fn build(&self, krate: &Target, profile: Profile) -> Result<Program, BuildError> {
+        let target_dir = self.package.target_dir.join("revoff");
+        let target_dir = target_dir.join(self.target.name());
+        fs::create_dir_all(&target_dir).map_err(io_at(&target_dir))?;
+        let file = match (profile, krate.kind) {
+            (Profile::Release, _) => krate.name.clone(),
+            (Profile::Test, Kind::Library) => format!("{}-lib-tests", krate.name),
+            (Profile::Test, Kind::Program) => format!("{}-bin-tests", krate.name),
+            (Profile::Test, Kind::Test) => format!("{}-tests", krate.name),
+        };
+        let path = |extension| target_dir.join(format!("{file}.{extension}"));
+        let assembly = path("s");
+        let name = profile.name();
+        let mut flags = self.sysroot.program_flags()?;
+        let mut command = self.sysroot.cargo(self.toolchain);
         command
-            .args(["--config", "profile.release.debug=false", "--"])
-            .arg(format!("--emit=asm={}", assembly.display()));
-    }
-    let said = messages::run(&mut command, toolchain.cargo())?;
-    if !said.status.success() {
-        return Err(BuildError::Compile {
-            krate: name,
-            arch: target.name().to_owned(),
-            status: said.status,
-            help: messages::help_for(&said.text),
-        });
-    }
-    let image = match target {
-        StdTarget::Host => release.join(&name),
-        StdTarget::Gpu(arch) => match arch.target {
-            Target::Nvptx => {
-                let image = target_dir.join(format!("{name}.ptx"));
+            .args(["rustc", "--profile", name, "--manifest-path"])
+            .arg(&self.package.manifest)
+            .args(krate.arguments())
+            .args(["-Zjson-target-spec", "--target"])
+            .arg(&self.sysroot.target)
+            .arg("--target-dir")
+            .arg(&target_dir)
+            // Names the program.
+            .arg("--message-format=json-render-diagnostics");
+        // One unit of code from all crates, since a GPU has no linker.
+        let mut settings = vec!["lto=\"fat\"", "codegen-units=1"];
+        if let StdTarget::Gpu(_) = self.target {
+            settings.push("debug=false");
+        }
+        if profile == Profile::Test {
+            settings.push("opt-level=3");
+            // The harness runs each test that panics in a program of its own.
+            flags.push("-Zpanic-abort-tests".to_owned());
+        }
+        for setting in settings {
+            command.args(["--config", &format!("profile.{name}.{setting}")]);
+        }
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+        if let StdTarget::Gpu(_) = self.target {
+            let emit = format!("--emit=asm={}", assembly.display());
+            command.args(["--", &emit]);
+        }
+        let said = messages::run(&mut command, self.toolchain.cargo())?;
+        if !said.status.success() {
+            return Err(BuildError::Compile {
+                krate: krate.name.clone(),
+                arch: self.target.name().to_owned(),
+                status: said.status,
+                help: messages::help_for(&said.text),
+            });
+        }
+        let image = match self.target {
+            StdTarget::Host => said.executable.ok_or_else(|| BuildError::Output {
+                path: target_dir,
+                reason: "cargo names no program that it has built".into(),
+            })?,
+            StdTarget::Gpu(_) => {
+                let image = path("ptx");
                 let ptx = fs::read_to_string(&assembly).map_err(io_at(&assembly))?;
                 let moved = stack::in_global_memory(&ptx).map_err(|error| BuildError::Output {
                     path: assembly.clone(),
@@ -91,69 +166,11 @@ pub fn build(
                 fs::write(&image, moved).map_err(io_at(&image))?;
                 image
             }
-            // Refused above.
-            Target::Amdgcn => assembly,
-        },
-    };
-    Ok(Program { name, image })
-}
-
-/// A package with programs.
-struct Programs {
-    manifest: PathBuf,
-    target_dir: PathBuf,
-    bins: Vec<String>,
-    default: Option<String>,
-}
-
-impl Programs {
-    fn at(cargo: Command, dir: &Path) -> Result<Self, BuildError> {
-        let Package {
-            manifest,
-            package,
-            target_dir,
-        } = Package::at(cargo, dir).map_err(|reason| BuildError::NoProgram {
-            path: dir.to_owned(),
-            reason: reason.to_string(),
-        })?;
-        let is_bin = |target: &&Value| {
-            let kinds = target["kind"].as_array();
-            kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin"))
         };
-        let targets = package["targets"].as_array().into_iter().flatten();
-        Ok(Self {
-            manifest,
-            target_dir,
-            bins: targets
-                .filter(is_bin)
-                .filter_map(|target| target["name"].as_str().map(str::to_owned))
-                .collect(),
-            default: package["default_run"].as_str().map(str::to_owned),
+        Ok(Program {
+            name: krate.name.clone(),
+            source: krate.source.clone(),
+            image,
         })
-    }
-
-    /// The program with this name, or the only one.
-    fn choose(&self, name: Option<&str>) -> Result<String, BuildError> {
-        let none = |reason: String| BuildError::NoProgram {
-            path: self.manifest.clone(),
-            reason,
-        };
-        if let Some(name) = name.or(self.default.as_deref()) {
-            return match self.bins.iter().find(|bin| *bin == name) {
-                Some(bin) => Ok(bin.clone()),
-                None => Err(none(format!(
-                    "it has no program `{name}`, only: {}",
-                    self.bins.join(", ")
-                ))),
-            };
-        }
-        match self.bins.as_slice() {
-            [only] => Ok(only.clone()),
-            [] => Err(none("it has no src/main.rs, only a library".to_owned())),
-            several => Err(none(format!(
-                "it has several programs, name one (--bin): {}",
-                several.join(", ")
-            ))),
-        }
     }
 }

@@ -6,8 +6,10 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `build` | builds a program |
+//! | `build` | builds a program, or the tests of a package |
+//! | `package` | the programs and tests of a package |
 //! | `sysroot` | builds the standard library, and keeps it |
+//! | `atomics` | completes `core`'s atomics for NVIDIA GPUs |
 //! | `overlay` | lays the platform layer over the source |
 //! | `stack` | moves the stacks of threads to global memory |
 //! | `target` | the target specification, derived from the compiler's own |
@@ -15,10 +17,12 @@
 mod atomics;
 mod build;
 mod overlay;
+mod package;
 mod stack;
 mod sysroot;
 mod target;
 
-pub use build::{Program, build};
+pub use build::{Program, build, build_tests};
+pub use package::TestSelection;
 pub use sysroot::CACHE;
 pub use target::StdTarget;

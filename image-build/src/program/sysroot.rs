@@ -159,7 +159,7 @@ impl Sysroot {
     ) -> Result<(), BuildError> {
         let mut command = self.cargo(toolchain);
         command
-            .args(["build", "--release", "--manifest-path"])
+            .args(["build", "--release", "--quiet", "--manifest-path"])
             .arg(source.join("Cargo.toml"))
             .args(["-Zjson-target-spec", "--target"])
             .arg(&self.target)

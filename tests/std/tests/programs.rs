@@ -1,12 +1,13 @@
 //! Runs each check of `program` on a device, and on this machine: output and exit status are the same.
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+
+use std_tests::{cargo, command};
 
 /// Each with its arguments. `FOLDER` is the path of an empty folder.
 const CHECKS: &[&[&str]] = &[
@@ -214,33 +215,6 @@ fn native() -> &'static Path {
         );
         target.join("debug/checks")
     })
-}
-
-/// The command `revoff`.
-fn command() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        cargo(
-            &["build", "--quiet", "--package", "revoff"].map(OsStr::new),
-            env!("CARGO_MANIFEST_DIR"),
-        );
-        // Cargo puts programs beside the folder of the tests.
-        let test = env::current_exe().expect("this test has a path");
-        let deps = test.parent().expect("a folder");
-        deps.with_file_name("revoff")
-    })
-}
-
-fn cargo(arguments: &[&OsStr], folder: &str) {
-    let status = Command::new(env!("CARGO"))
-        .args(arguments)
-        .current_dir(folder)
-        .status()
-        .expect("cargo runs");
-    assert!(
-        status.success(),
-        "cargo {arguments:?} in {folder}: {status}"
-    );
 }
 
 /// A folder that is removed at the end.

@@ -1,0 +1,4 @@
+//! A test outside the library.
+
+#[test]
+fn outside() {}
