@@ -1,6 +1,7 @@
 //! The revoff command: devices, images, runs and benchmarks of reverse offload.
 
 mod bench;
+mod build;
 mod costs;
 mod devices;
 mod error;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
 
 fn command(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Build(options) => build::run(options),
         Command::New(options) => new::run(options),
         Command::Test(options) => return test::run(options),
         Command::Devices(options) => devices::run(options),

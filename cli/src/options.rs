@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, devices, inspect, new, run, test};
+use crate::{bench, build, devices, inspect, new, run, test};
 
 /// Reverse offload: kernels that call functions on the host.
 ///
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Devices(devices::Options),
     /// Show the metadata of an image, without loading it
     Inspect(inspect::Options),
+    /// Build the program of a crate for a device
+    Build(build::Options),
     /// Create a program that runs on devices and on this machine
     New(new::Options),
     /// Run the program of a crate on a device, or a kernel of an image

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
-use host_rt::targets::arch::{self, Arch};
+use host_rt::targets::arch;
 use host_rt::{Functions, Grid, Image, KernelArg, Runtime, Services};
 use image_build::device::Toolchain;
 use image_build::program::{self, StdTarget};
@@ -101,7 +101,7 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
     let image = match &options.program {
         Some(image) => image.clone(),
         None => {
-            let (toolchain, target, folder) = options.source.prepare(device, &runtime.arch())?;
+            let (toolchain, target, folder) = options.source.for_device(device, &runtime.arch())?;
             program::build(&toolchain, target, folder, options.bin.as_deref())?.image
         }
     };
@@ -150,26 +150,34 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
 
 impl Source {
     /// The toolchain, the target for a device, and the folder of the crate.
-    pub(crate) fn prepare(
+    pub(crate) fn for_device(
         &self,
         device: &str,
         device_arch: &DeviceArch,
     ) -> anyhow::Result<(Toolchain, StdTarget, &Path)> {
-        let find =
-            |name: &str| -> anyhow::Result<StdTarget> { Ok(StdTarget::Gpu(arch::find(name)?)) };
-        let target = match (device_arch, &self.arch) {
-            (DeviceArch::Host(_), None) => StdTarget::Host,
+        let default = match (device_arch, &self.arch) {
             (DeviceArch::Host(_), Some(arch)) => {
                 bail!("--arch {arch}: the device `{device}` is this machine")
             }
-            (_, Some(arch)) => find(arch)?,
-            (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), None) => find(NVIDIA)?,
-            (DeviceArch::Amd(target), None) => find(&target.processor)?,
+            (DeviceArch::Host(_), None) => None,
+            (DeviceArch::Nvidia(_) | DeviceArch::Emulated(_), _) => Some(NVIDIA),
+            (DeviceArch::Amd(target), _) => Some(&*target.processor),
         };
-        let arches: Vec<&Arch> = match target {
-            StdTarget::Host => vec![],
-            StdTarget::Gpu(arch) => vec![arch],
-        };
+        self.for_arch(default)
+    }
+
+    /// The same for an architecture; `None` is this machine's.
+    pub(crate) fn for_arch(
+        &self,
+        default: Option<&str>,
+    ) -> anyhow::Result<(Toolchain, StdTarget, &Path)> {
+        let arch = self
+            .arch
+            .as_deref()
+            .or(default)
+            .map(arch::find)
+            .transpose()?;
+        let target = arch.map_or(StdTarget::Host, StdTarget::Gpu);
         let manifest = self
             .manifest_path
             .as_deref()
@@ -178,7 +186,7 @@ impl Source {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        Ok((Toolchain::find(&arches)?, target, folder))
+        Ok((Toolchain::find(arch.as_slice())?, target, folder))
     }
 }
 

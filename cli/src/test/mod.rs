@@ -75,7 +75,7 @@ pub(crate) struct Options {
 /// Runs the tests. Returns the exit status.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let arch = Runtime::builder(&options.device).build()?.arch();
-    let (toolchain, target, folder) = options.source.prepare(&options.device, &arch)?;
+    let (toolchain, target, folder) = options.source.for_device(&options.device, &arch)?;
     let selection = TestSelection {
         library: options.lib,
         programs: options.bin.clone(),

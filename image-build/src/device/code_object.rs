@@ -14,8 +14,8 @@ use crate::error::{BuildError, io_at};
 /// kernel needs them.
 const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
 
-/// Links `archive` into the code object `to`. A code object without kernels keeps and exports
-/// everything, for inspection.
+/// Links `archive`, or an object file, into the code object `to`. A code object without kernels keeps
+/// and exports everything, for inspection.
 pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(), BuildError> {
     let mut command = toolchain.lld()?;
     command.args(["-shared", "--whole-archive"]).arg(archive);
@@ -45,24 +45,31 @@ pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(
     })
 }
 
-fn has_kernels(archive: &Path) -> Result<bool, BuildError> {
+fn has_kernels(path: &Path) -> Result<bool, BuildError> {
     let bad = |error: object::Error| BuildError::Output {
-        path: archive.to_owned(),
+        path: path.to_owned(),
         reason: error.into(),
     };
-    let bytes = fs::read(archive).map_err(io_at(archive))?;
+    let bytes = fs::read(path).map_err(io_at(path))?;
+    if object::FileKind::parse(&*bytes).map_err(bad)? != object::FileKind::Archive {
+        return Ok(defines_kernel(&bytes));
+    }
     let members = object::read::archive::ArchiveFile::parse(&*bytes).map_err(bad)?;
     for member in members.members() {
-        let data = member.map_err(bad)?.data(&*bytes).map_err(bad)?;
-        if let Ok(file) = object::File::parse(data)
-            && file.symbols().any(|symbol| {
-                symbol.is_definition() && symbol.name().is_ok_and(|name| name.ends_with(".kd"))
-            })
-        {
+        if defines_kernel(member.map_err(bad)?.data(&*bytes).map_err(bad)?) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether an object file defines the descriptor of a kernel.
+fn defines_kernel(object: &[u8]) -> bool {
+    object::File::parse(object).is_ok_and(|file| {
+        file.symbols().any(|symbol| {
+            symbol.is_definition() && symbol.name().is_ok_and(|name| name.ends_with(".kd"))
+        })
+    })
 }
 
 /// The resources of the kernels in the code object at `path`, from its metadata.

@@ -1,7 +1,7 @@
 //! Building images for GPUs: one crate, one architecture at a time.
 
 mod cargo;
-mod code_object;
+pub(crate) mod code_object;
 mod ptx;
 mod ptxas;
 mod toolchain;

@@ -9,7 +9,7 @@ use super::package::{Kind, Programs, Target, TestSelection};
 use super::stack;
 use super::sysroot::Sysroot;
 use super::target::StdTarget;
-use crate::device::Toolchain;
+use crate::device::{Toolchain, code_object};
 use crate::error::{BuildError, io_at};
 use crate::messages;
 
@@ -71,6 +71,13 @@ impl Profile {
     }
 }
 
+/// What the compiler writes. For GPUs it is not what its linker would make of it.
+enum Emitted {
+    Program,
+    Assembly(PathBuf),
+    Object(PathBuf),
+}
+
 /// Builds the crates of a package for a target.
 struct Builder<'a> {
     toolchain: &'a Toolchain,
@@ -81,14 +88,6 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(toolchain: &'a Toolchain, target: StdTarget, dir: &Path) -> Result<Self, BuildError> {
-        if let StdTarget::Gpu(arch) = target
-            && arch.target == Isa::Amdgcn
-        {
-            return Err(BuildError::Request(format!(
-                "programs with std cannot be built for {} or other AMD GPUs yet; kernels can (cargo xtask images)",
-                arch.name
-            )));
-        }
         let sysroot = Sysroot::prepare(toolchain, target)?;
         let package = Programs::at(sysroot.cargo(toolchain), dir)?;
         Ok(Self {
@@ -110,7 +109,13 @@ impl<'a> Builder<'a> {
             (Profile::Test, Kind::Test) => format!("{}-tests", krate.name),
         };
         let path = |extension| target_dir.join(format!("{file}.{extension}"));
-        let assembly = path("s");
+        let emitted = match self.target {
+            StdTarget::Host => Emitted::Program,
+            StdTarget::Gpu(arch) => match arch.target {
+                Isa::Nvptx => Emitted::Assembly(path("s")),
+                Isa::Amdgcn => Emitted::Object(path("o")),
+            },
+        };
         let name = profile.name();
         let mut flags = self.sysroot.program_flags()?;
         let mut command = self.sysroot.cargo(self.toolchain);
@@ -138,8 +143,12 @@ impl<'a> Builder<'a> {
             command.args(["--config", &format!("profile.{name}.{setting}")]);
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
-        if let StdTarget::Gpu(_) = self.target {
-            let emit = format!("--emit=asm={}", assembly.display());
+        let emit = match &emitted {
+            Emitted::Program => None,
+            Emitted::Assembly(path) => Some(format!("--emit=asm={}", path.display())),
+            Emitted::Object(path) => Some(format!("--emit=obj={}", path.display())),
+        };
+        if let Some(emit) = emit {
             command.args(["--", &emit]);
         }
         let said = messages::run(&mut command, self.toolchain.cargo())?;
@@ -151,12 +160,12 @@ impl<'a> Builder<'a> {
                 help: messages::help_for(&said.text),
             });
         }
-        let image = match self.target {
-            StdTarget::Host => said.executable.ok_or_else(|| BuildError::Output {
+        let image = match emitted {
+            Emitted::Program => said.executable.ok_or_else(|| BuildError::Output {
                 path: target_dir,
                 reason: "cargo names no program that it has built".into(),
             })?,
-            StdTarget::Gpu(_) => {
+            Emitted::Assembly(assembly) => {
                 let image = path("ptx");
                 let ptx = fs::read_to_string(&assembly).map_err(io_at(&assembly))?;
                 let moved = stack::in_global_memory(&ptx).map_err(|error| BuildError::Output {
@@ -164,6 +173,11 @@ impl<'a> Builder<'a> {
                     reason: error.into(),
                 })?;
                 fs::write(&image, moved).map_err(io_at(&image))?;
+                image
+            }
+            Emitted::Object(object) => {
+                let image = path("hsaco");
+                code_object::link(self.toolchain, &object, &image)?;
                 image
             }
         };

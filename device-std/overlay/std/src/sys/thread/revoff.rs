@@ -73,8 +73,9 @@ fn run(init: Box<ThreadInit>) {
     start();
 }
 
+/// The threads that can be started: pools start this many, while `main` waits for them.
 pub fn available_parallelism() -> io::Result<NonZero<usize>> {
-    NonZero::new(std_threads() as usize).ok_or(io::Error::UNKNOWN_THREAD_COUNT)
+    Ok(NonZero::new(std_threads() as usize - 1).unwrap_or(NonZero::<usize>::MIN))
 }
 
 pub fn current_os_id() -> Option<u64> {
