@@ -14,7 +14,7 @@ mod declared;
 use core::mem::offset_of;
 
 use device_rt::arch;
-use std_calls::{FileStatus, FileTimes};
+use std_calls::{FileStatus, FileTimes, SocketAddress};
 
 /// The error number of a call that did not reach its host function, or that this one did not
 /// complete: EIO.
@@ -58,6 +58,13 @@ const _: () = {
     assert!(size_of::<FileTimes>() == size_of::<declared::FileTimes>());
     assert!(offset_of!(FileTimes, accessed) == offset_of!(declared::FileTimes, accessed));
     assert!(offset_of!(FileTimes, modified) == offset_of!(declared::FileTimes, modified));
+    assert!(size_of::<SocketAddress>() == size_of::<declared::SocketAddress>());
+    assert!(offset_of!(SocketAddress, ip) == offset_of!(declared::SocketAddress, ip));
+    assert!(offset_of!(SocketAddress, flow_info) == offset_of!(declared::SocketAddress, flow_info));
+    assert!(offset_of!(SocketAddress, scope_id) == offset_of!(declared::SocketAddress, scope_id));
+    assert!(offset_of!(SocketAddress, port) == offset_of!(declared::SocketAddress, port));
+    assert!(offset_of!(SocketAddress, version) == offset_of!(declared::SocketAddress, version));
+    assert!(std_calls::LOOKUP_FAILED == declared::LOOKUP_FAILED);
     assert!(std_calls::NO_TIME == declared::NO_TIME);
 };
 

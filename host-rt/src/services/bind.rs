@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use std_calls::{
-    StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy, StdCreateDirectory,
-    StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit, StdFileRead, StdFileSetMode,
-    StdFileSetTimes, StdFileStatus, StdFileWrite, StdHardLink, StdIsTerminal, StdLock,
-    StdNextEntries, StdOpen, StdOpenDirectory, StdProcessId, StdProgram, StdRandom, StdRead,
-    StdReadLink, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename, StdSeek, StdSetMode,
-    StdSetTimes, StdStatus, StdSymbolicLink, StdSync, StdSystemTime, StdTruncate, StdWrite,
+    StdAccept, StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy,
+    StdCreateDirectory, StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit,
+    StdFileRead, StdFileSetMode, StdFileSetTimes, StdFileStatus, StdFileWrite, StdHardLink,
+    StdIsTerminal, StdLock, StdLookUp, StdMulticast, StdNextEntries, StdOpen, StdOpenDirectory,
+    StdProcessId, StdProgram, StdRandom, StdRead, StdReadLink, StdReceive, StdReceiveFrom,
+    StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename, StdSeek, StdSend, StdSendTo,
+    StdSetMode, StdSetSocketOption, StdSetTimes, StdShutdown, StdSocketAddress, StdSocketOption,
+    StdStatus, StdSymbolicLink, StdSync, StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate,
+    StdUdpBind, StdUdpConnect, StdWrite,
 };
 
 use super::errors::to_reply;
@@ -50,7 +53,7 @@ impl Services {
             StdSync => sync(file, data_only);
             StdTruncate => truncate(file, size);
             StdLock => lock(file, operation);
-            StdDuplicate => duplicate(file);
+            StdDuplicate => duplicate(handle);
             StdFileStatus => file_status(file, status);
             StdFileSetMode => file_set_mode(file, mode);
             StdFileSetTimes => file_set_times(file, times);
@@ -71,6 +74,22 @@ impl Services {
 
             StdOpenDirectory => open_directory(path);
             StdNextEntries => next_entries(directory, list);
+
+            StdLookUp => look_up(host, addresses, reason);
+            StdTcpConnect => tcp_connect(address, timeout);
+            StdTcpListen => tcp_listen(address);
+            StdAccept => accept(listener, peer);
+            StdUdpBind => udp_bind(address);
+            StdUdpConnect => udp_connect(socket, address);
+            StdSend => send(socket, bytes);
+            StdSendTo => send_to(socket, bytes, address);
+            StdReceive => receive(socket, peek, bytes);
+            StdReceiveFrom => receive_from(socket, peek, bytes, sender);
+            StdShutdown => shutdown(socket, how);
+            StdSocketAddress => socket_address(socket, peer, address);
+            StdSocketOption => socket_option(socket, option);
+            StdSetSocketOption => set_socket_option(socket, option, value);
+            StdMulticast => multicast(socket, join, group, interface);
         }
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;

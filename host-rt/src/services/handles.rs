@@ -1,8 +1,9 @@
-//! The table of open files and folders.
+//! The table of open files, folders and sockets.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 use super::errors::errno;
@@ -37,9 +38,10 @@ impl OpenFile {
 pub(super) enum Handle {
     File(Arc<OpenFile>),
     Folder(Arc<Mutex<Listing>>),
+    Socket(Arc<OwnedFd>),
 }
 
-/// The open files and folders of a program, by handle.
+/// The open files, folders and sockets of a program, by handle.
 pub(super) struct Handles {
     /// The maximum number of open handles.
     limit: usize,
@@ -112,7 +114,7 @@ impl Handles {
         Ok(Reservation(self))
     }
 
-    fn find(&self, handle: u32) -> io::Result<Handle> {
+    pub(super) fn find(&self, handle: u32) -> io::Result<Handle> {
         let found = lock(&self.table).open.get(&handle).cloned();
         found.ok_or_else(|| errno(libc::EBADF))
     }
@@ -121,13 +123,21 @@ impl Handles {
         match self.find(handle)? {
             Handle::File(file) => Ok(file),
             Handle::Folder(_) => Err(errno(libc::EISDIR)),
+            Handle::Socket(_) => Err(errno(libc::EINVAL)),
         }
     }
 
     pub(super) fn folder(&self, handle: u32) -> io::Result<Arc<Mutex<Listing>>> {
         match self.find(handle)? {
             Handle::Folder(folder) => Ok(folder),
-            Handle::File(_) => Err(errno(libc::ENOTDIR)),
+            Handle::File(_) | Handle::Socket(_) => Err(errno(libc::ENOTDIR)),
+        }
+    }
+
+    pub(super) fn socket(&self, handle: u32) -> io::Result<Arc<OwnedFd>> {
+        match self.find(handle)? {
+            Handle::Socket(socket) => Ok(socket),
+            Handle::File(_) | Handle::Folder(_) => Err(errno(libc::ENOTSOCK)),
         }
     }
 

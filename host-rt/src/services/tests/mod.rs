@@ -7,6 +7,7 @@ mod folders;
 mod paths;
 mod permissions;
 mod process;
+mod sockets;
 mod streams;
 
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ fn in_both(test: impl Fn(&Arc<Services>, &TempFolder)) {
 }
 
 /// The Linux number of an error.
-fn number(result: io::Result<u64>) -> i32 {
+fn number<T: std::fmt::Debug>(result: io::Result<T>) -> i32 {
     number_of(&result.expect_err("an error"))
 }
 

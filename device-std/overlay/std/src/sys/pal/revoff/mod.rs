@@ -6,8 +6,10 @@
 #[macro_use]
 mod calls;
 pub mod futex;
+mod handle;
 
-pub use self::calls::{FileStatus, FileTimes, NO_TIME};
+pub use self::calls::{FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, SocketAddress};
+pub use self::handle::Handle;
 use crate::io;
 
 macro_rules! declare {
@@ -20,7 +22,7 @@ macro_rules! declare {
 
 /// Calls to the host.
 pub mod host {
-    use super::{FileStatus, FileTimes};
+    use super::{FileStatus, FileTimes, SocketAddress};
     for_each_call!(declare);
 }
 
