@@ -53,7 +53,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FOLDER")]
     allow_write: Vec<PathBuf>,
 
-    /// Allow the program only what other options allow
+    /// Allow the program to use the network with a host: a name or an IP address, with a port or
+    /// without (`example.com`, `127.0.0.1:80`, `[::1]:80`); also to listen there. May be repeated
+    #[arg(long, value_name = "HOST")]
+    allow_net: Vec<String>,
+
+    /// Allow the program only what other options allow; each of them implies this
     #[arg(long)]
     deny_all: bool,
 
@@ -75,7 +80,8 @@ const KERNEL: &str = "revoff_main";
 /// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
 pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
-    let mut builder = Runtime::builder(device);
+    // Each thread of the program may wait in a call, for another one of the program.
+    let mut builder = Runtime::builder(device).threads(options.warps as usize);
     if let Some(wire) = wire {
         builder = builder.wire(wire);
     }
@@ -164,16 +170,21 @@ fn services(options: &Options, program: &Program) -> anyhow::Result<Arc<Services
         .environment(env::vars_os())
         .program(&program.image)
         .on_exit(exit);
-    let is_restricted =
-        options.deny_all || !options.allow_read.is_empty() || !options.allow_write.is_empty();
+    let is_restricted = options.deny_all
+        || !options.allow_read.is_empty()
+        || !options.allow_write.is_empty()
+        || !options.allow_net.is_empty();
     if !is_restricted {
-        builder = builder.allow_all_files();
+        builder = builder.allow_all_files().allow_all_network();
     }
     for folder in &options.allow_read {
         builder = builder.allow_read(folder);
     }
     for folder in &options.allow_write {
         builder = builder.allow_write(folder);
+    }
+    for host in &options.allow_net {
+        builder = builder.allow_net(host);
     }
     Ok(builder.build()?)
 }

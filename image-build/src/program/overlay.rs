@@ -119,6 +119,7 @@ const EDITS: &[Edit] = &[
     after("std/src/sys/random/mod.rs", SELECT, 0, arm!("fill_bytes")),
     after("std/src/sys/time/mod.rs", SELECT, 0, arm!(use "imp")),
     after("std/src/sys/fs/mod.rs", SELECT, 0, arm!(use "imp")),
+    after("std/src/sys/net/connection/mod.rs", SELECT, 0, arm!("*")),
     after("std/src/sys/paths/mod.rs", SELECT, 0, arm!(use "imp")),
     after(
         "std/src/sys/thread/mod.rs",
