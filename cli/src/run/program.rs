@@ -58,6 +58,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "HOST")]
     allow_net: Vec<String>,
 
+    /// Allow the program to start commands, which have your rights: no restriction applies to them
+    #[arg(long)]
+    allow_run: bool,
+
     /// Allow the program only what other options allow; each of them implies this
     #[arg(long)]
     deny_all: bool,
@@ -173,9 +177,13 @@ fn services(options: &Options, program: &Program) -> anyhow::Result<Arc<Services
     let is_restricted = options.deny_all
         || !options.allow_read.is_empty()
         || !options.allow_write.is_empty()
-        || !options.allow_net.is_empty();
+        || !options.allow_net.is_empty()
+        || options.allow_run;
     if !is_restricted {
-        builder = builder.allow_all_files().allow_all_network();
+        builder = builder
+            .allow_all_files()
+            .allow_all_network()
+            .allow_commands();
     }
     for folder in &options.allow_read {
         builder = builder.allow_read(folder);
@@ -185,6 +193,9 @@ fn services(options: &Options, program: &Program) -> anyhow::Result<Arc<Services
     }
     for host in &options.allow_net {
         builder = builder.allow_net(host);
+    }
+    if options.allow_run {
+        builder = builder.allow_commands();
     }
     Ok(builder.build()?)
 }

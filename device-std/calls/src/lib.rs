@@ -15,10 +15,12 @@
     reason = "the compiler does not know the operating system of devices"
 )]
 
+mod child;
 mod net;
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+pub use child::{ChildStreams, PipeEnds, RUNNING, StartedChild};
 pub use net::{LOOKUP_FAILED, SocketAddress, shutdown, socket_option};
 
 host_fn::host_functions! {
@@ -59,7 +61,7 @@ host_fn::host_functions! {
     /// Opens a file; `options` are those of [`open`], `mode` the permissions of a new file.
     /// Returns a handle.
     pub fn std_open(path: &[u8], options: u32, mode: u32) -> i64;
-    /// Closes a file, a list of a folder or a socket.
+    /// Closes a file, a list of a folder, a socket or a child, which runs on.
     pub fn std_close(handle: u32) -> i64;
     /// Reads at the file's position. Returns the number of bytes read, 0 at the end.
     pub fn std_file_read(file: u32, bytes: Out<[u8]>) -> i64;
@@ -159,6 +161,29 @@ host_fn::host_functions! {
         group: &SocketAddress,
         interface: &SocketAddress,
     ) -> i64;
+
+    /// Opens a pipe.
+    pub fn std_pipe(ends: Out<PipeEnds>) -> i64;
+    /// Waits until one of two files has bytes or ends. Returns 1 if that is the first, 2 if it is
+    /// the second, and 3 for both.
+    pub fn std_wait_readable(first: u32, second: u32) -> i64;
+    /// Starts a command. `arguments` is a list without the program's name, `environment` one of
+    /// `NAME=VALUE`; `directory` may be empty, and is relative to the working directory.
+    pub fn std_start_child(
+        program: &[u8],
+        arguments: &[u8],
+        environment: &[u8],
+        directory: &[u8],
+        streams: &ChildStreams,
+        child: Out<StartedChild>,
+    ) -> i64;
+    /// Waits for the end of a child, or unless `block` looks whether it has ended. Returns its status
+    /// as Linux has it, or [`RUNNING`].
+    pub fn std_wait_child(child: u32, block: u32) -> i64;
+    /// Ends a child. That is no error if it has ended.
+    pub fn std_kill_child(child: u32) -> i64;
+    /// The text of a child's status. Returns its length.
+    pub fn std_exit_status_text(status: i32, text: Out<[u8]>) -> i64;
 }
 
 /// Options of [`std_open`], as bits.

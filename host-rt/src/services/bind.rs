@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std_calls::{
     StdAccept, StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy,
     StdCreateDirectory, StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit,
-    StdFileRead, StdFileSetMode, StdFileSetTimes, StdFileStatus, StdFileWrite, StdHardLink,
-    StdIsTerminal, StdLock, StdLookUp, StdMulticast, StdNextEntries, StdOpen, StdOpenDirectory,
-    StdProcessId, StdProgram, StdRandom, StdRead, StdReadLink, StdReceive, StdReceiveFrom,
-    StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename, StdSeek, StdSend, StdSendTo,
-    StdSetMode, StdSetSocketOption, StdSetTimes, StdShutdown, StdSocketAddress, StdSocketOption,
-    StdStatus, StdSymbolicLink, StdSync, StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate,
-    StdUdpBind, StdUdpConnect, StdWrite,
+    StdExitStatusText, StdFileRead, StdFileSetMode, StdFileSetTimes, StdFileStatus, StdFileWrite,
+    StdHardLink, StdIsTerminal, StdKillChild, StdLock, StdLookUp, StdMulticast, StdNextEntries,
+    StdOpen, StdOpenDirectory, StdPipe, StdProcessId, StdProgram, StdRandom, StdRead, StdReadLink,
+    StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename,
+    StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption, StdSetTimes, StdShutdown,
+    StdSocketAddress, StdSocketOption, StdStartChild, StdStatus, StdSymbolicLink, StdSync,
+    StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind, StdUdpConnect,
+    StdWaitChild, StdWaitReadable, StdWrite,
 };
 
 use super::errors::to_reply;
-use super::{Services, process};
+use super::{Services, commands, process};
 use crate::runtime::{Functions, RuntimeError};
 
 impl Services {
@@ -90,12 +91,21 @@ impl Services {
             StdSocketOption => socket_option(socket, option);
             StdSetSocketOption => set_socket_option(socket, option, value);
             StdMulticast => multicast(socket, join, group, interface);
+
+            StdPipe => pipe(ends);
+            StdWaitReadable => wait_readable(first, second);
+            StdStartChild => start_child(program, arguments, environment, directory, streams, child);
+            StdWaitChild => wait_child(child, block);
+            StdKillChild => kill_child(child);
         }
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;
         functions.add(StdSystemTime::bind(process::system_time))?;
         functions.add(StdRandom::bind(|bytes| to_reply(process::random(bytes))))?;
         functions.add(StdProcessId::bind(std::process::id))?;
+        functions.add(StdExitStatusText::bind(|status, text| {
+            to_reply(commands::exit_status_text(status, text))
+        }))?;
         functions.add(StdErrorText::bind(|error, text| {
             to_reply(process::error_text(error, text))
         }))?;

@@ -21,7 +21,7 @@ const OPEN_FILES: usize = 1024;
 /// Configures [`Services`].
 ///
 /// By default a program has the standard streams of the process, the clocks and random numbers, but
-/// no arguments, an empty environment, and access to no files and no network.
+/// no arguments, an empty environment, access to no files and no network, and starts no commands.
 #[must_use]
 pub struct ServicesBuilder {
     arguments: Vec<OsString>,
@@ -36,6 +36,7 @@ pub struct ServicesBuilder {
     folders: Vec<(PathBuf, Access)>,
     all_network: bool,
     hosts: Vec<String>,
+    commands: bool,
     open_files: usize,
 }
 
@@ -54,6 +55,7 @@ impl ServicesBuilder {
             folders: Vec::new(),
             all_network: false,
             hosts: Vec::new(),
+            commands: false,
             open_files: OPEN_FILES,
         }
     }
@@ -88,7 +90,8 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the standard input, which is not a terminal then.
+    /// Sets the standard input, which is not a terminal then. Children that inherit it can read
+    /// nothing.
     pub fn stdin(mut self, stdin: impl Read + Send + 'static) -> Self {
         self.stdin = Some(Box::new(stdin));
         self
@@ -156,7 +159,14 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the maximum number of files, folders and sockets that the program may have open. The
+    /// Allows to start commands. Their processes have the rights of this one: no restriction of the
+    /// program applies to them.
+    pub fn allow_commands(mut self) -> Self {
+        self.commands = true;
+        self
+    }
+
+    /// Sets the maximum number of files, folders, sockets and children that the program may have open. The
     /// default is 1024. The limit of the process applies as well.
     pub fn open_files(mut self, limit: usize) -> Self {
         self.open_files = limit;
@@ -179,7 +189,7 @@ impl ServicesBuilder {
             Network::hosts(&self.hosts)?
         };
         Ok(Arc::new(Services {
-            streams: Streams::new(self.stdin, self.stdout, self.stderr),
+            streams: Arc::new(Streams::new(self.stdin, self.stdout, self.stderr)),
             process: Process::new(
                 &self.arguments,
                 &self.environment,
@@ -189,6 +199,7 @@ impl ServicesBuilder {
             directory: Mutex::new(absolute(self.directory)),
             permissions,
             network,
+            allows_commands: self.commands,
             handles: Handles::new(self.open_files),
         }))
     }
@@ -214,6 +225,7 @@ impl fmt::Debug for ServicesBuilder {
             .field("folders", &self.folders)
             .field("all_network", &self.all_network)
             .field("hosts", &self.hosts)
+            .field("commands", &self.commands)
             .field("open_files", &self.open_files)
             .finish_non_exhaustive()
     }

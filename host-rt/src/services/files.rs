@@ -39,6 +39,7 @@ impl Services {
             }
             Handle::Socket(socket) => Ok(Handle::Socket(Arc::new(socket.try_clone()?))),
             Handle::Folder(_) => Err(errno(libc::EISDIR)),
+            Handle::Child(_) => Err(errno(libc::EINVAL)),
         })
     }
 

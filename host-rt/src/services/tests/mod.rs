@@ -1,11 +1,13 @@
 //! Tests of the services through the functions that are bound to devices.
 
 mod bind;
+mod commands;
 mod escapes;
 mod files;
 mod folders;
 mod paths;
 mod permissions;
+mod pipes;
 mod process;
 mod sockets;
 mod streams;

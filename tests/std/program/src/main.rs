@@ -3,6 +3,8 @@
 mod files;
 mod locals;
 mod locks;
+mod net;
+mod processes;
 mod threads;
 
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +39,12 @@ fn main() -> ExitCode {
         "too-many-threads" => threads::too_many(),
         "locks" => locks::check(),
         "locals" => locals::check(),
+        "net" => net::check(),
+        "many-waits" => net::many(),
+        "net-denied" => net::denied(&arguments.next().expect("an address")),
+        "pipes" => processes::pipes(),
+        "children" => processes::children(&arguments.next().expect("a folder")),
+        "children-denied" => processes::denied(),
         "memory" => memory(),
         "exhausted" => exhausted(),
         "recursion" => println!("{}", recursion(0)),
@@ -161,7 +169,12 @@ fn memory() {
 fn exhausted() {
     // Hidden, or the compiler leaves out memory that nothing uses.
     let mut bytes = std::hint::black_box(Vec::<u8>::new());
-    println!("{}", std::hint::black_box(&mut bytes).try_reserve(1 << 46).is_err());
+    println!(
+        "{}",
+        std::hint::black_box(&mut bytes)
+            .try_reserve(1 << 46)
+            .is_err()
+    );
     println!("{}", bytes.try_reserve(usize::MAX / 2 + 1).is_err());
 }
 

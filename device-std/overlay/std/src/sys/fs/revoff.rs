@@ -286,7 +286,11 @@ impl OpenOptions {
 }
 
 impl File {
-    fn handle(&self) -> u32 {
+    pub fn from_handle(handle: Handle) -> File {
+        File(handle)
+    }
+
+    pub fn handle(&self) -> u32 {
         self.0.number()
     }
 

@@ -62,6 +62,12 @@ macro_rules! for_each_call {
             fn std_socket_option(socket: u32, option: u32) -> i64;
             fn std_set_socket_option(socket: u32, option: u32, value: u64) -> i64;
             fn std_multicast(socket: u32, join: u32, group: &SocketAddress, interface: &SocketAddress) -> i64;
+            fn std_pipe(ends: &mut PipeEnds) -> i64;
+            fn std_wait_readable(first: u32, second: u32) -> i64;
+            fn std_start_child(program: &[u8], arguments: &[u8], environment: &[u8], directory: &[u8], streams: &ChildStreams, child: &mut StartedChild) -> i64;
+            fn std_wait_child(child: u32, block: u32) -> i64;
+            fn std_kill_child(child: u32) -> i64;
+            fn std_exit_status_text(status: i32, text: &mut [u8]) -> i64;
         }
     };
 }
@@ -124,6 +130,37 @@ pub struct SocketAddress {
     pub port: u16,
     pub version: u16,
 }
+
+/// The ends of a pipe: see `std_calls::PipeEnds`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PipeEnds {
+    pub reader: u32,
+    pub writer: u32,
+}
+
+/// The standard streams for a child: see `std_calls::ChildStreams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ChildStreams {
+    pub stdin: u32,
+    pub stdout: u32,
+    pub stderr: u32,
+}
+
+/// A child that has started: see `std_calls::StartedChild`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StartedChild {
+    pub child: u32,
+    pub id: u32,
+    pub stdin: u32,
+    pub stdout: u32,
+    pub stderr: u32,
+}
+
+/// The status of a child that has not ended.
+pub const RUNNING: i64 = 1 << 32;
 
 /// The error number for a name without addresses.
 pub const LOOKUP_FAILED: i32 = 0x1_0000;

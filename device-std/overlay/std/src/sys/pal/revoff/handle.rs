@@ -11,7 +11,12 @@ pub struct Handle(u32);
 impl Handle {
     /// The handle that a call to the host returned.
     pub fn new(returned: i64) -> io::Result<Handle> {
-        result(returned).map(|number| Handle(number as u32))
+        result(returned).map(|number| Handle::from_number(number as u32))
+    }
+
+    /// A handle that nothing else owns.
+    pub fn from_number(number: u32) -> Handle {
+        Handle(number)
     }
 
     pub fn number(&self) -> u32 {

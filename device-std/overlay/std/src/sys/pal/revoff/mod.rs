@@ -8,7 +8,10 @@ mod calls;
 pub mod futex;
 mod handle;
 
-pub use self::calls::{FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, SocketAddress};
+pub use self::calls::{
+    ChildStreams, FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, PipeEnds, RUNNING, SocketAddress,
+    StartedChild,
+};
 pub use self::handle::Handle;
 use crate::io;
 
@@ -22,7 +25,7 @@ macro_rules! declare {
 
 /// Calls to the host.
 pub mod host {
-    use super::{FileStatus, FileTimes, SocketAddress};
+    use super::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
     for_each_call!(declare);
 }
 
