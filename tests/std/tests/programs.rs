@@ -76,7 +76,7 @@ fn same_everywhere(device: &str) {
 /// The emulator's race checker sees nothing in the synchronisation of std, its heap and its threads.
 #[test]
 fn std_has_no_races() {
-    for check in ["text", "threads", "locals"] {
+    for check in ["text", "threads", "locals", "net", "pipes"] {
         let output = run(on("emu", &[])
             .args(["--", check])
             .env("REVOFF_EMU_CHECK", "1"));
@@ -114,10 +114,12 @@ fn restricted_programs_see_no_files() {
 /// As many threads as the program has may wait in calls, each for another one.
 #[test]
 fn all_threads_wait_in_calls() {
-    let output = run(on("host", &["--warps", "20"]).args(["--", "many-waits"]));
     let counts: Vec<_> = (1..=18).collect();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(text, format!("{counts:?}\n"), "{}", shown(&output));
+    for device in ["host", "emu"] {
+        let output = run(on(device, &["--warps", "20"]).args(["--", "many-waits"]));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, format!("{counts:?}\n"), "{}", shown(&output));
+    }
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketType, getsockname, socket};
 use std_calls::{LOOKUP_FAILED, SocketAddress, shutdown, socket_option as option};
 
 use super::*;
@@ -53,14 +55,13 @@ fn datagrams(services: &Services) -> [(u32, SocketAddress); 2] {
     })
 }
 
-/// An address of this machine at which nobody listens.
-fn unused() -> (TcpListener, SocketAddress) {
-    // Not free while this has it, and refused, since it is of UDP.
-    let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    drop(udp);
-    let address = tcp.local_addr().unwrap();
-    (tcp, address.into())
+/// A TCP socket of this machine that does not listen, and its address.
+fn closed() -> (OwnedFd, SocketAddress) {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    rustix::net::bind(&socket, &any).unwrap();
+    let address = SocketAddr::try_from(getsockname(&socket).unwrap()).unwrap();
+    (socket, address.into())
 }
 
 #[test]
@@ -130,9 +131,8 @@ fn directions_are_closed() {
 #[test]
 fn connections_fail_with_the_numbers_of_linux() {
     let services = networked();
-    let (held, address) = unused();
+    let (_held, address) = closed();
     assert_eq!(number(services.tcp_listen(&address)), libc::EADDRINUSE);
-    drop(held);
     for timeout in [0, 60_000_000_000] {
         let refused = services.tcp_connect(&address, timeout);
         assert_eq!(number(refused), libc::ECONNREFUSED);
@@ -155,17 +155,8 @@ fn connections_fail_with_the_numbers_of_linux() {
 fn a_connection_that_takes_too_long_fails() {
     let services = networked();
     // Nobody accepts, and the queue is full.
-    let listener = rustix::net::socket(
-        rustix::net::AddressFamily::INET,
-        rustix::net::SocketType::STREAM,
-        None,
-    );
-    let listener = listener.unwrap();
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    rustix::net::bind(&listener, &any).unwrap();
+    let (listener, at) = closed();
     rustix::net::listen(&listener, 0).unwrap();
-    let at = rustix::net::getsockname(&listener).unwrap();
-    let at = SocketAddr::try_from(at).unwrap().into();
     let mut open = 0;
     let error = loop {
         match services.tcp_connect(&at, 100_000_000) {
@@ -468,7 +459,8 @@ fn the_name_of_this_machine_is_found() {
 #[test]
 fn without_permission_there_is_no_network() {
     let services = build(Services::builder().allow_all_files());
-    let (held, at) = unused();
+    let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = held.local_addr().unwrap().into();
     for result in [
         services.tcp_connect(&at, 0),
         services.tcp_connect(&at, 1),
@@ -484,8 +476,10 @@ fn without_permission_there_is_no_network() {
 
 #[test]
 fn each_address_is_checked() {
-    let (held, at) = unused();
-    let builder = Services::builder().allow_net(held.local_addr().unwrap().to_string());
+    let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let allowed = held.local_addr().unwrap();
+    let at = allowed.into();
+    let builder = Services::builder().allow_net(allowed.to_string());
     let services = build(builder.allow_net("127.0.0.1:0"));
     services.tcp_connect(&at, 0).unwrap();
     held.accept().unwrap();
