@@ -14,7 +14,7 @@ mod declared;
 use core::mem::offset_of;
 
 use device_rt::arch;
-use std_calls::{FileStatus, FileTimes};
+use std_calls::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
 
 /// The error number of a call that did not reach its host function, or that this one did not
 /// complete: EIO.
@@ -46,19 +46,29 @@ macro_rules! define {
 
 for_each_call!(define);
 
-// The platform layer has types of its own, since std has no dependency on `std-calls`.
+/// Checks that types of the platform layer are those of `std-calls`: std has no dependency on it.
+macro_rules! check_layouts {
+    ($($ty:ident { $($field:ident),* })*) => {
+        $(const _: () = {
+            assert!(size_of::<std_calls::$ty>() == size_of::<declared::$ty>());
+            $(assert!(offset_of!(std_calls::$ty, $field) == offset_of!(declared::$ty, $field));)*
+        };)*
+    };
+}
+
+check_layouts! {
+    FileStatus { size, modified, accessed, created, mode, kind }
+    FileTimes { accessed, modified }
+    SocketAddress { ip, flow_info, scope_id, port, version }
+    PipeEnds { reader, writer }
+    ChildStreams { stdin, stdout, stderr }
+    StartedChild { child, id, stdin, stdout, stderr }
+}
+
 const _: () = {
-    assert!(size_of::<FileStatus>() == size_of::<declared::FileStatus>());
-    assert!(offset_of!(FileStatus, size) == offset_of!(declared::FileStatus, size));
-    assert!(offset_of!(FileStatus, modified) == offset_of!(declared::FileStatus, modified));
-    assert!(offset_of!(FileStatus, accessed) == offset_of!(declared::FileStatus, accessed));
-    assert!(offset_of!(FileStatus, created) == offset_of!(declared::FileStatus, created));
-    assert!(offset_of!(FileStatus, mode) == offset_of!(declared::FileStatus, mode));
-    assert!(offset_of!(FileStatus, kind) == offset_of!(declared::FileStatus, kind));
-    assert!(size_of::<FileTimes>() == size_of::<declared::FileTimes>());
-    assert!(offset_of!(FileTimes, accessed) == offset_of!(declared::FileTimes, accessed));
-    assert!(offset_of!(FileTimes, modified) == offset_of!(declared::FileTimes, modified));
     assert!(std_calls::NO_TIME == declared::NO_TIME);
+    assert!(std_calls::LOOKUP_FAILED == declared::LOOKUP_FAILED);
+    assert!(std_calls::RUNNING == declared::RUNNING);
 };
 
 /// The functions that run on the device.

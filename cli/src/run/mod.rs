@@ -23,7 +23,7 @@ unless options restrict them. Its exit status is that of this command.
 
   revoff run
   revoff run --device emu -- program arguments < input > output
-  revoff run --deny-all --allow-read data
+  revoff run --allow-read data --allow-net localhost:8080
 
 With an image, this runs a kernel.
 

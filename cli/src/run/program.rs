@@ -75,7 +75,16 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "FOLDER")]
     allow_write: Vec<PathBuf>,
 
-    /// Allow the program only what other options allow
+    /// Allow the program to use the network with a host: a name or an IP address, with a port or
+    /// without (`example.com`, `127.0.0.1:80`, `[::1]:80`); also to listen there. May be repeated
+    #[arg(long, value_name = "HOST")]
+    allow_net: Vec<String>,
+
+    /// Allow the program to start commands, which have your rights: no restriction applies to them
+    #[arg(long)]
+    allow_run: bool,
+
+    /// Allow the program only what other options allow; each of them implies this
     #[arg(long)]
     deny_all: bool,
 }
@@ -93,7 +102,8 @@ const KERNEL: &str = "revoff_main";
 /// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
 pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
-    let mut builder = Runtime::builder(device);
+    // Each thread of the program may wait in a call, for another one of the program.
+    let mut builder = Runtime::builder(device).threads(options.limits.warps as usize);
     if let Some(wire) = wire {
         builder = builder.wire(wire);
     }
@@ -201,7 +211,10 @@ impl Limits {
             .program(image)
             .on_exit(exit);
         if !self.is_restricted() {
-            builder = builder.allow_all_files();
+            builder = builder
+                .allow_all_files()
+                .allow_all_network()
+                .allow_commands();
         }
         for folder in &self.allow_read {
             builder = builder.allow_read(folder);
@@ -209,11 +222,21 @@ impl Limits {
         for folder in &self.allow_write {
             builder = builder.allow_write(folder);
         }
+        for host in &self.allow_net {
+            builder = builder.allow_net(host);
+        }
+        if self.allow_run {
+            builder = builder.allow_commands();
+        }
         Ok(builder.build()?)
     }
 
     pub(crate) fn is_restricted(&self) -> bool {
-        self.deny_all || !self.allow_read.is_empty() || !self.allow_write.is_empty()
+        self.deny_all
+            || self.allow_run
+            || !self.allow_read.is_empty()
+            || !self.allow_write.is_empty()
+            || !self.allow_net.is_empty()
     }
 
     /// The same as options of a command line in another folder.
@@ -234,8 +257,16 @@ impl Limits {
                 options.extend([name.into(), path::absolute(folder)?.into_os_string()]);
             }
         }
-        if self.deny_all {
-            options.push("--deny-all".into());
+        for host in &self.allow_net {
+            options.extend(["--allow-net".into(), host.into()]);
+        }
+        for (name, is_set) in [
+            ("--allow-run", self.allow_run),
+            ("--deny-all", self.deny_all),
+        ] {
+            if is_set {
+                options.push(name.into());
+            }
         }
         Ok(options)
     }

@@ -15,7 +15,13 @@
     reason = "the compiler does not know the operating system of devices"
 )]
 
+mod child;
+mod net;
+
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+pub use child::{ChildStreams, PipeEnds, RUNNING, StartedChild};
+pub use net::{LOOKUP_FAILED, SocketAddress, shutdown, socket_option};
 
 host_fn::host_functions! {
     // Hosts that are libraries, such as plugins, export only what they are asked for.
@@ -55,7 +61,7 @@ host_fn::host_functions! {
     /// Opens a file; `options` are those of [`open`], `mode` the permissions of a new file.
     /// Returns a handle.
     pub fn std_open(path: &[u8], options: u32, mode: u32) -> i64;
-    /// Closes a file or a list of a folder.
+    /// Closes a file, a list of a folder, a socket or a child, which runs on.
     pub fn std_close(handle: u32) -> i64;
     /// Reads at the file's position. Returns the number of bytes read, 0 at the end.
     pub fn std_file_read(file: u32, bytes: Out<[u8]>) -> i64;
@@ -70,8 +76,8 @@ host_fn::host_functions! {
     pub fn std_truncate(file: u32, size: u64) -> i64;
     /// Locks or unlocks the file, see [`lock`].
     pub fn std_lock(file: u32, operation: u32) -> i64;
-    /// Another handle of the same open file.
-    pub fn std_duplicate(file: u32) -> i64;
+    /// Another handle of the same open file or socket.
+    pub fn std_duplicate(handle: u32) -> i64;
     /// The metadata of an open file.
     pub fn std_file_status(file: u32, status: Out<FileStatus>) -> i64;
     /// Sets the permissions of an open file.
@@ -111,6 +117,73 @@ host_fn::host_functions! {
     /// The next entries of a folder, as many as fit: a list, each element the decimal digit of a
     /// [`kind`](FileStatus::kind) and the name. Returns its length, 0 at the end.
     pub fn std_next_entries(directory: u32, list: Out<[u8]>) -> i64;
+
+    /// The addresses of a host, with the port 0, as many as fit. Returns their number. If the name
+    /// has none, the error is [`LOOKUP_FAILED`], and `reason` a text that a NUL follows.
+    pub fn std_look_up(host: &[u8], addresses: Out<[SocketAddress]>, reason: Out<[u8]>) -> i64;
+    /// Connects by TCP, within `timeout` nanoseconds unless that is 0. Returns a handle.
+    pub fn std_tcp_connect(address: &SocketAddress, timeout: u64) -> i64;
+    /// Listens for TCP connections. Returns a handle.
+    pub fn std_tcp_listen(address: &SocketAddress) -> i64;
+    /// Waits for a connection. Returns its handle.
+    pub fn std_accept(listener: u32, peer: Out<SocketAddress>) -> i64;
+    /// Opens a UDP socket. Returns a handle.
+    pub fn std_udp_bind(address: &SocketAddress) -> i64;
+    /// Sets the only address that a UDP socket sends to and receives from.
+    pub fn std_udp_connect(socket: u32, address: &SocketAddress) -> i64;
+    /// Sends to the address to which the socket is connected. Returns the number of bytes sent.
+    pub fn std_send(socket: u32, bytes: &[u8]) -> i64;
+    /// Sends to an address. Returns the number of bytes sent.
+    pub fn std_send_to(socket: u32, bytes: &[u8], address: &SocketAddress) -> i64;
+    /// Receives, and leaves the bytes there unless `peek` is 0. Returns their number, for TCP 0 at
+    /// the end.
+    pub fn std_receive(socket: u32, peek: u32, bytes: Out<[u8]>) -> i64;
+    /// Receives likewise, with the address of the sender.
+    pub fn std_receive_from(
+        socket: u32,
+        peek: u32,
+        bytes: Out<[u8]>,
+        sender: Out<SocketAddress>,
+    ) -> i64;
+    /// Closes one or both directions of a connection, see [`shutdown`].
+    pub fn std_shutdown(socket: u32, how: u32) -> i64;
+    /// The address of the socket, or unless `peer` is 0 that to which it is connected.
+    pub fn std_socket_address(socket: u32, peer: u32, address: Out<SocketAddress>) -> i64;
+    /// The value of an option, see [`socket_option`].
+    pub fn std_socket_option(socket: u32, option: u32) -> i64;
+    /// Sets an option, see [`socket_option`].
+    pub fn std_set_socket_option(socket: u32, option: u32, value: u64) -> i64;
+    /// Joins a multicast group, or leaves it if `join` is 0. The interface is that of an IPv4
+    /// address, or has the number that is `scope_id`.
+    pub fn std_multicast(
+        socket: u32,
+        join: u32,
+        group: &SocketAddress,
+        interface: &SocketAddress,
+    ) -> i64;
+
+    /// Opens a pipe.
+    pub fn std_pipe(ends: Out<PipeEnds>) -> i64;
+    /// Waits until one of two files has bytes or ends. Returns 1 if that is the first, 2 if it is
+    /// the second, and 3 for both.
+    pub fn std_wait_readable(first: u32, second: u32) -> i64;
+    /// Starts a command. `arguments` is a list without the program's name, `environment` one of
+    /// `NAME=VALUE`; `directory` may be empty, and is relative to the working directory.
+    pub fn std_start_child(
+        program: &[u8],
+        arguments: &[u8],
+        environment: &[u8],
+        directory: &[u8],
+        streams: &ChildStreams,
+        child: Out<StartedChild>,
+    ) -> i64;
+    /// Waits for the end of a child, or unless `block` looks whether it has ended. Returns its status
+    /// as Linux has it, or [`RUNNING`].
+    pub fn std_wait_child(child: u32, block: u32) -> i64;
+    /// Ends a child. That is no error if it has ended.
+    pub fn std_kill_child(child: u32) -> i64;
+    /// The text of a child's status. Returns its length.
+    pub fn std_exit_status_text(status: i32, text: Out<[u8]>) -> i64;
 }
 
 /// Options of [`std_open`], as bits.

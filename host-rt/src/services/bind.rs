@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use std_calls::{
-    StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy, StdCreateDirectory,
-    StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit, StdFileRead, StdFileSetMode,
-    StdFileSetTimes, StdFileStatus, StdFileWrite, StdHardLink, StdIsTerminal, StdLock,
-    StdNextEntries, StdOpen, StdOpenDirectory, StdProcessId, StdProgram, StdRandom, StdRead,
-    StdReadLink, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename, StdSeek, StdSetMode,
-    StdSetTimes, StdStatus, StdSymbolicLink, StdSync, StdSystemTime, StdTruncate, StdWrite,
+    StdAccept, StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy,
+    StdCreateDirectory, StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit,
+    StdExitStatusText, StdFileRead, StdFileSetMode, StdFileSetTimes, StdFileStatus, StdFileWrite,
+    StdHardLink, StdIsTerminal, StdKillChild, StdLock, StdLookUp, StdMulticast, StdNextEntries,
+    StdOpen, StdOpenDirectory, StdPipe, StdProcessId, StdProgram, StdRandom, StdRead, StdReadLink,
+    StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename,
+    StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption, StdSetTimes, StdShutdown,
+    StdSocketAddress, StdSocketOption, StdStartChild, StdStatus, StdSymbolicLink, StdSync,
+    StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind, StdUdpConnect,
+    StdWaitChild, StdWaitReadable, StdWrite,
 };
 
 use super::errors::to_reply;
-use super::{Services, process};
+use super::{Services, commands, process};
 use crate::runtime::{Functions, RuntimeError};
 
 impl Services {
@@ -50,7 +54,7 @@ impl Services {
             StdSync => sync(file, data_only);
             StdTruncate => truncate(file, size);
             StdLock => lock(file, operation);
-            StdDuplicate => duplicate(file);
+            StdDuplicate => duplicate(handle);
             StdFileStatus => file_status(file, status);
             StdFileSetMode => file_set_mode(file, mode);
             StdFileSetTimes => file_set_times(file, times);
@@ -71,12 +75,37 @@ impl Services {
 
             StdOpenDirectory => open_directory(path);
             StdNextEntries => next_entries(directory, list);
+
+            StdLookUp => look_up(host, addresses, reason);
+            StdTcpConnect => tcp_connect(address, timeout);
+            StdTcpListen => tcp_listen(address);
+            StdAccept => accept(listener, peer);
+            StdUdpBind => udp_bind(address);
+            StdUdpConnect => udp_connect(socket, address);
+            StdSend => send(socket, bytes);
+            StdSendTo => send_to(socket, bytes, address);
+            StdReceive => receive(socket, peek, bytes);
+            StdReceiveFrom => receive_from(socket, peek, bytes, sender);
+            StdShutdown => shutdown(socket, how);
+            StdSocketAddress => socket_address(socket, peer, address);
+            StdSocketOption => socket_option(socket, option);
+            StdSetSocketOption => set_socket_option(socket, option, value);
+            StdMulticast => multicast(socket, join, group, interface);
+
+            StdPipe => pipe(ends);
+            StdWaitReadable => wait_readable(first, second);
+            StdStartChild => start_child(program, arguments, environment, directory, streams, child);
+            StdWaitChild => wait_child(child, block);
+            StdKillChild => kill_child(child);
         }
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;
         functions.add(StdSystemTime::bind(process::system_time))?;
         functions.add(StdRandom::bind(|bytes| to_reply(process::random(bytes))))?;
         functions.add(StdProcessId::bind(std::process::id))?;
+        functions.add(StdExitStatusText::bind(|status, text| {
+            to_reply(commands::exit_status_text(status, text))
+        }))?;
         functions.add(StdErrorText::bind(|error, text| {
             to_reply(process::error_text(error, text))
         }))?;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::handles::Handles;
 use super::location::Access;
+use super::network::Network;
 use super::permissions::Permissions;
 use super::process::{ExitHandler, Process};
 use super::streams::{Input, Output, Streams};
@@ -20,7 +21,7 @@ const OPEN_FILES: usize = 1024;
 /// Configures [`Services`].
 ///
 /// By default a program has the standard streams of the process, the clocks and random numbers, but
-/// no arguments, an empty environment, and access to no files.
+/// no arguments, an empty environment, access to no files and no network, and starts no commands.
 #[must_use]
 pub struct ServicesBuilder {
     arguments: Vec<OsString>,
@@ -33,6 +34,9 @@ pub struct ServicesBuilder {
     on_exit: Option<ExitHandler>,
     all_files: bool,
     folders: Vec<(PathBuf, Access)>,
+    all_network: bool,
+    hosts: Vec<String>,
+    commands: bool,
     open_files: usize,
 }
 
@@ -49,6 +53,9 @@ impl ServicesBuilder {
             on_exit: None,
             all_files: false,
             folders: Vec::new(),
+            all_network: false,
+            hosts: Vec::new(),
+            commands: false,
             open_files: OPEN_FILES,
         }
     }
@@ -83,7 +90,8 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the standard input, which is not a terminal then.
+    /// Sets the standard input, which is not a terminal then. Children that inherit it can read
+    /// nothing.
     pub fn stdin(mut self, stdin: impl Read + Send + 'static) -> Self {
         self.stdin = Some(Box::new(stdin));
         self
@@ -132,8 +140,34 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the maximum number of files and folders that the program may have open. The default is
-    /// 1024. The limit of the process applies as well.
+    /// Allows access to the whole network, and to listen on all ports.
+    pub fn allow_all_network(mut self) -> Self {
+        self.all_network = true;
+        self
+    }
+
+    /// Allows to connect and send to a host, and to listen and receive at its addresses: a name
+    /// (`example.com`) or an IP address (`127.0.0.1`, `::1`). With a port (`localhost:80`,
+    /// `[::1]:80`), only that one is allowed.
+    ///
+    /// A name permits the addresses to which it resolves, and the program can look up only names that
+    /// are allowed. Whoever controls the name chooses the addresses, which may belong to this machine
+    /// or network. To listen at all addresses of this machine, or to receive UDP at any port, allow
+    /// `0.0.0.0:80` or `0.0.0.0:0`: the address and port that the program asks for.
+    pub fn allow_net(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into());
+        self
+    }
+
+    /// Allows to start commands. Their processes have the rights of this one: no restriction of the
+    /// program applies to them.
+    pub fn allow_commands(mut self) -> Self {
+        self.commands = true;
+        self
+    }
+
+    /// Sets the maximum number of files, folders, sockets and children that the program may have open. The
+    /// default is 1024. The limit of the process applies as well.
     pub fn open_files(mut self, limit: usize) -> Self {
         self.open_files = limit;
         self
@@ -149,8 +183,13 @@ impl ServicesBuilder {
         } else {
             Permissions::folders(self.folders)?
         };
+        let network = if self.all_network {
+            Network::all()
+        } else {
+            Network::hosts(&self.hosts)?
+        };
         Ok(Arc::new(Services {
-            streams: Streams::new(self.stdin, self.stdout, self.stderr),
+            streams: Arc::new(Streams::new(self.stdin, self.stdout, self.stderr)),
             process: Process::new(
                 &self.arguments,
                 &self.environment,
@@ -159,6 +198,8 @@ impl ServicesBuilder {
             )?,
             directory: Mutex::new(absolute(self.directory)),
             permissions,
+            network,
+            allows_commands: self.commands,
             handles: Handles::new(self.open_files),
         }))
     }
@@ -182,6 +223,9 @@ impl fmt::Debug for ServicesBuilder {
             .field("directory", &self.directory)
             .field("all_files", &self.all_files)
             .field("folders", &self.folders)
+            .field("all_network", &self.all_network)
+            .field("hosts", &self.hosts)
+            .field("commands", &self.commands)
             .field("open_files", &self.open_files)
             .finish_non_exhaustive()
     }

@@ -18,6 +18,14 @@ pub enum ServicesError {
         /// The reason.
         source: io::Error,
     },
+    /// A host to which the program is to have access is not one.
+    #[error(
+        "`{host}` is no host: write a name or an IP address, with a port or without (`localhost`, `[::1]:80`)"
+    )]
+    Host {
+        /// The host.
+        host: String,
+    },
     /// An argument or a variable contains a NUL byte.
     #[error("{setting} {value:?} contains a NUL byte, which separates values: remove it")]
     Nul {

@@ -29,12 +29,17 @@ impl Services {
         self.handles.close(handle)
     }
 
-    pub(super) fn duplicate(&self, file: u32) -> io::Result<u64> {
-        let open = self.handles.file(file)?;
-        self.handles.insert(|| {
-            let file = open.file.try_clone()?;
-            let may_change = open.may_change;
-            Ok(Handle::File(Arc::new(OpenFile { file, may_change })))
+    pub(super) fn duplicate(&self, handle: u32) -> io::Result<u64> {
+        let original = self.handles.find(handle)?;
+        self.handles.insert(|| match original {
+            Handle::File(open) => {
+                let file = open.file.try_clone()?;
+                let may_change = open.may_change;
+                Ok(Handle::File(Arc::new(OpenFile { file, may_change })))
+            }
+            Handle::Socket(socket) => Ok(Handle::Socket(Arc::new(socket.try_clone()?))),
+            Handle::Folder(_) => Err(errno(libc::EISDIR)),
+            Handle::Child(_) => Err(errno(libc::EINVAL)),
         })
     }
 

@@ -1,10 +1,12 @@
-//! The table of open files and folders.
+//! The table of open files, folders, sockets and children.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
+use super::commands::ChildProcess;
 use super::errors::errno;
 use super::listing::Listing;
 use crate::base::lock::lock;
@@ -37,9 +39,11 @@ impl OpenFile {
 pub(super) enum Handle {
     File(Arc<OpenFile>),
     Folder(Arc<Mutex<Listing>>),
+    Socket(Arc<OwnedFd>),
+    Child(Arc<ChildProcess>),
 }
 
-/// The open files and folders of a program, by handle.
+/// The open files, folders, sockets and children of a program, by handle.
 pub(super) struct Handles {
     /// The maximum number of open handles.
     limit: usize,
@@ -66,14 +70,23 @@ impl Table {
             }
         }
     }
+
+    fn add(&mut self, opened: Handle) -> u32 {
+        let handle = self.unused();
+        self.open.insert(handle, opened);
+        handle
+    }
 }
 
-/// The right to add one handle, until dropped.
-struct Reservation<'a>(&'a Handles);
+/// The right to add some handles, until dropped.
+struct Reservation<'a> {
+    handles: &'a Handles,
+    count: usize,
+}
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        lock(&self.0.table).reserved -= 1;
+        lock(&self.handles.table).reserved -= self.count;
     }
 }
 
@@ -92,27 +105,40 @@ impl Handles {
 
     /// Adds what `open` opens, which is not called if there are too many handles.
     pub(super) fn insert(&self, open: impl FnOnce() -> io::Result<Handle>) -> io::Result<u64> {
-        let reservation = self.reserve()?;
+        let [handle] = self.insert_all(1, || Ok([Some(open()?)]))?;
+        // `open` has returned one.
+        Ok(handle.unwrap_or(0).into())
+    }
+
+    /// Adds all that `open` opens, which are at most `count`, or nothing.
+    pub(super) fn insert_all<const N: usize>(
+        &self,
+        count: usize,
+        open: impl FnOnce() -> io::Result<[Option<Handle>; N]>,
+    ) -> io::Result<[Option<u32>; N]> {
+        let reservation = self.reserve(count)?;
         // The table is unlocked: opening may block.
         let opened = open()?;
         let mut table = lock(&self.table);
-        let handle = table.unused();
-        table.open.insert(handle, opened);
+        let handles = opened.map(|opened| opened.map(|opened| table.add(opened)));
         drop(table);
         drop(reservation);
-        Ok(handle.into())
+        Ok(handles)
     }
 
-    fn reserve(&self) -> io::Result<Reservation<'_>> {
+    fn reserve(&self, count: usize) -> io::Result<Reservation<'_>> {
         let mut table = lock(&self.table);
-        if table.open.len() + table.reserved >= self.limit {
+        if table.open.len() + table.reserved + count > self.limit {
             return Err(errno(libc::EMFILE));
         }
-        table.reserved += 1;
-        Ok(Reservation(self))
+        table.reserved += count;
+        Ok(Reservation {
+            handles: self,
+            count,
+        })
     }
 
-    fn find(&self, handle: u32) -> io::Result<Handle> {
+    pub(super) fn find(&self, handle: u32) -> io::Result<Handle> {
         let found = lock(&self.table).open.get(&handle).cloned();
         found.ok_or_else(|| errno(libc::EBADF))
     }
@@ -121,13 +147,28 @@ impl Handles {
         match self.find(handle)? {
             Handle::File(file) => Ok(file),
             Handle::Folder(_) => Err(errno(libc::EISDIR)),
+            Handle::Socket(_) | Handle::Child(_) => Err(errno(libc::EINVAL)),
         }
     }
 
     pub(super) fn folder(&self, handle: u32) -> io::Result<Arc<Mutex<Listing>>> {
         match self.find(handle)? {
             Handle::Folder(folder) => Ok(folder),
-            Handle::File(_) => Err(errno(libc::ENOTDIR)),
+            _ => Err(errno(libc::ENOTDIR)),
+        }
+    }
+
+    pub(super) fn socket(&self, handle: u32) -> io::Result<Arc<OwnedFd>> {
+        match self.find(handle)? {
+            Handle::Socket(socket) => Ok(socket),
+            _ => Err(errno(libc::ENOTSOCK)),
+        }
+    }
+
+    pub(super) fn child(&self, handle: u32) -> io::Result<Arc<ChildProcess>> {
+        match self.find(handle)? {
+            Handle::Child(child) => Ok(child),
+            _ => Err(errno(libc::ECHILD)),
         }
     }
 

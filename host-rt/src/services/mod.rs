@@ -13,41 +13,52 @@
 //! | `bind` | binds the declared functions |
 //! | `process` | arguments, environment, time, randomness, exit |
 //! | `streams` | the standard streams |
-//! | `handles` | the table of open files and folders |
+//! | `handles` | the table of open files, folders, sockets and children |
 //! | `files`, `folders` | operations on open files and folders |
 //! | `listing` | the entries of a folder |
 //! | `paths` | operations on paths |
 //! | `permissions` | the folders to which a program has access |
 //! | `location` | operations on a file of the host, inside an allowed folder or anywhere |
+//! | `network` | the hosts to which a program has access |
+//! | `sockets`, `socket_options` | operations on sockets |
+//! | `pipes` | pipes |
+//! | `commands`, `forward` | child processes, and what they write |
 //! | `remove_tree` | removal of a folder with its contents |
 //! | `metadata` | metadata and times |
 //! | `errors` | Linux error numbers |
 
 mod bind;
 mod builder;
+mod commands;
 pub(crate) mod error;
 mod errors;
 mod files;
 mod folders;
+mod forward;
 mod handles;
 mod listing;
 mod location;
 mod metadata;
+mod network;
 mod paths;
 mod permissions;
+mod pipes;
 mod process;
 mod remove_tree;
+mod socket_options;
+mod sockets;
 mod streams;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 pub use self::builder::ServicesBuilder;
 pub use self::error::ServicesError;
 use self::handles::Handles;
+use self::network::Network;
 use self::permissions::Permissions;
 use self::process::Process;
 use self::streams::Streams;
@@ -56,8 +67,8 @@ use self::streams::Streams;
 /// [`std_calls`].
 ///
 /// A program has its own standard streams, arguments, environment, working directory, open files
-/// and permissions: see [`ServicesBuilder`]. By default it has access to no files. Operations
-/// without permission fail with `EACCES`.
+/// and permissions: see [`ServicesBuilder`]. By default it has access to no files and no network, and
+/// starts no commands. Operations without permission fail with `EACCES`.
 ///
 /// ```no_run
 /// use host_rt::{Functions, Image, Runtime, Services};
@@ -75,14 +86,18 @@ use self::streams::Streams;
 /// # }
 /// ```
 ///
-/// Device threads may call concurrently. A call that blocks, such as a read from a pipe, delays no
-/// other call, except of the same standard stream or the same list of a folder.
+/// Device threads may call concurrently. A call that blocks, such as a read from a socket, delays no
+/// other call, except of the same standard stream or the same list of a folder, while there are
+/// threads to serve the others: [`Builder::threads`](crate::Builder::threads) sets their number. With
+/// as many as the program has device threads, all of these may block at the same time.
 pub struct Services {
-    streams: Streams,
+    streams: Arc<Streams>,
     process: Process,
     /// The working directory: absolute.
     directory: Mutex<PathBuf>,
     permissions: Permissions,
+    network: Network,
+    allows_commands: bool,
     handles: Handles,
 }
 
@@ -104,6 +119,8 @@ impl fmt::Debug for Services {
         f.debug_struct("Services")
             .field("directory", &self.directory)
             .field("permissions", &self.permissions)
+            .field("network", &self.network)
+            .field("allows_commands", &self.allows_commands)
             .field("exit_status", &self.exit_status())
             .finish_non_exhaustive()
     }

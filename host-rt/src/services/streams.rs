@@ -78,17 +78,33 @@ impl Write for ProcessError {
     }
 }
 
-impl Services {
+impl Streams {
     /// Writes and flushes all bytes, so that concurrent writes do not mix.
-    pub(super) fn write(&self, stream: u32, bytes: &[u8]) -> io::Result<u64> {
+    pub(super) fn write(&self, stream: u32, bytes: &[u8]) -> io::Result<()> {
         let stream = match stream {
-            1 => &self.streams.stdout,
-            2 => &self.streams.stderr,
+            1 => &self.stdout,
+            2 => &self.stderr,
             _ => return Err(errno(libc::EBADF)),
         };
         let mut stream = lock(&stream.stream);
         stream.write_all(bytes)?;
-        retry(|| stream.flush())?;
+        retry(|| stream.flush())
+    }
+
+    /// Whether a standard stream is that of the process.
+    pub(super) fn is_of_process(&self, stream: u32) -> bool {
+        match stream {
+            0 => self.stdin.is_of_process,
+            1 => self.stdout.is_of_process,
+            2 => self.stderr.is_of_process,
+            _ => false,
+        }
+    }
+}
+
+impl Services {
+    pub(super) fn write(&self, stream: u32, bytes: &[u8]) -> io::Result<u64> {
+        self.streams.write(stream, bytes)?;
         Ok(bytes.len() as u64)
     }
 
@@ -101,9 +117,9 @@ impl Services {
 
     pub(super) fn is_terminal(&self, stream: u32) -> io::Result<u64> {
         let is_terminal = match stream {
-            0 => self.streams.stdin.is_of_process && io::stdin().is_terminal(),
-            1 => self.streams.stdout.is_of_process && io::stdout().is_terminal(),
-            2 => self.streams.stderr.is_of_process && io::stderr().is_terminal(),
+            0 => self.streams.is_of_process(0) && io::stdin().is_terminal(),
+            1 => self.streams.is_of_process(1) && io::stdout().is_terminal(),
+            2 => self.streams.is_of_process(2) && io::stderr().is_terminal(),
             _ => return Err(errno(libc::EBADF)),
         };
         Ok(is_terminal.into())

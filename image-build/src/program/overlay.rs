@@ -123,6 +123,7 @@ const EDITS: &[Edit] = &[
     after("std/src/sys/random/mod.rs", SELECT, 0, arm!("fill_bytes")),
     after("std/src/sys/time/mod.rs", SELECT, 0, arm!(use "imp")),
     after("std/src/sys/fs/mod.rs", SELECT, 0, arm!(use "imp")),
+    after("std/src/sys/net/connection/mod.rs", SELECT, 0, arm!("*")),
     after("std/src/sys/paths/mod.rs", SELECT, 0, arm!(use "imp")),
     after(
         "std/src/sys/thread/mod.rs",
@@ -138,15 +139,20 @@ const EDITS: &[Edit] = &[
         1,
         "        target_os = \"revoff\" => {\n            crate::sys::pal::device::std_exit(code)\n        }\n",
     ),
+    after("std/src/sys/pipe/mod.rs", SELECT, 0, arm!("{Pipe, pipe}")),
+    after("std/src/sys/process/mod.rs", SELECT, 0, arm!(use "imp")),
+    // std's own `output`, not one of the platform.
     after(
         "std/src/sys/process/mod.rs",
-        SELECT,
+        "    target_os = \"windows\",\n",
+        1,
+        "    target_os = \"revoff\",\n",
+    ),
+    after(
+        "std/src/sys/process/mod.rs",
+        "    target_os = \"windows\",\n",
         0,
-        "    target_os = \"revoff\" => {\n        #[allow(dead_code)]\n        mod unsupported;\n        \
-         mod imp {\n            pub use super::unsupported::{\n                ChildPipe, Command, \
-         CommandArgs, EnvKey, ExitCode, ExitStatus, ExitStatusError, Process,\n                Stdio, \
-         output, read_output,\n            };\n            pub fn getpid() -> u32 {\n                \
-         crate::sys::pal::host::std_process_id()\n            }\n        }\n    }\n",
+        "    target_os = \"revoff\",\n",
     ),
     after(
         "std/src/sys/thread_local/mod.rs",

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -30,6 +31,9 @@ const CHECKS: &[&[&str]] = &[
     &["locks"],
     &["locals"],
     &["narrow"],
+    &["net"],
+    &["pipes"],
+    &["children", "FOLDER"],
     &["memory"],
     &["exhausted"],
 ];
@@ -74,7 +78,9 @@ fn same_everywhere(device: &str) {
 /// The emulator's race checker sees nothing in the synchronisation of std, its heap and its threads.
 #[test]
 fn std_has_no_races() {
-    for check in ["text", "threads", "locks", "locals", "narrow"] {
+    for check in [
+        "text", "threads", "locks", "locals", "narrow", "net", "pipes",
+    ] {
         let output = run(on("emu", &[])
             .args(["--", check])
             .env("REVOFF_EMU_CHECK", "1"));
@@ -107,6 +113,82 @@ fn restricted_programs_see_no_files() {
     let mut allowed = on("host", &["--allow-write"]);
     let output = run(allowed.arg(&folder.0).args(["--", "files"]).arg(&folder.0));
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+}
+
+/// As many threads as the program has may wait in calls, each for another one.
+#[test]
+fn all_threads_wait_in_calls() {
+    let counts: Vec<_> = (1..=18).collect();
+    for device in ["host", "emu"] {
+        let output = run(on(device, &["--warps", "20"]).args(["--", "many-waits"]));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, format!("{counts:?}\n"), "{}", shown(&output));
+    }
+}
+
+#[test]
+fn restricted_programs_use_only_allowed_hosts() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound").to_string();
+    const DENIED: &str = "Err((true, Some(13)))";
+    let expected = |connect, listen, name| {
+        format!("connect {connect}\nlisten {listen}\nbind {listen}\nlook up {name}\n")
+    };
+    for (options, wanted) in [
+        (&[][..], expected("Ok(())", "Ok(())", "Ok(())")),
+        (&["--deny-all"], expected(DENIED, DENIED, DENIED)),
+        (&["--allow-read", "."], expected(DENIED, DENIED, DENIED)),
+        (&["--allow-write", "."], expected(DENIED, DENIED, DENIED)),
+        (&["--allow-run"], expected(DENIED, DENIED, DENIED)),
+        (
+            &["--allow-net", &address],
+            expected("Ok(())", DENIED, DENIED),
+        ),
+        (
+            &["--allow-net", "127.0.0.1", "--deny-all"],
+            expected("Ok(())", "Ok(())", DENIED),
+        ),
+        (
+            &["--allow-net", "localhost"],
+            expected("Ok(())", "Ok(())", "Ok(())"),
+        ),
+        (
+            &["--allow-net", "127.0.0.1:0", "--allow-net", "localhost:0"],
+            expected(DENIED, "Ok(())", "Ok(())"),
+        ),
+    ] {
+        let output = run(on("host", options).args(["--", "net-denied", &address]));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, wanted, "{options:?}\n{}", shown(&output));
+    }
+    let output = run(on("host", &["--allow-net", "a b"]).args(["--", "text"]));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("`a b` is no host"), "{errors}");
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+}
+
+#[test]
+fn restricted_programs_start_no_commands() {
+    for (options, is_allowed) in [
+        (&[][..], true),
+        (&["--allow-run"], true),
+        (&["--deny-all", "--allow-run"], true),
+        (&["--deny-all"], false),
+        (&["--allow-read", "/"], false),
+        (&["--allow-net", "localhost"], false),
+    ] {
+        let output = run(on("host", options).args(["--", "children-denied"]));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let denied = text.matches("code: 13, kind: PermissionDenied").count();
+        assert_eq!(denied == 0, is_allowed, "{options:?}\n{}", shown(&output));
+        assert!(denied == 0 || denied == 2, "{text}");
+        // A pipe needs no permission.
+        assert!(text.ends_with("Ok(1)\n"), "{text}");
+    }
+    // The program itself may read no files then.
+    let output = run(on("host", &["--allow-run"]).args(["--", "files", "."]));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("Permission denied"), "{errors}");
 }
 
 #[test]

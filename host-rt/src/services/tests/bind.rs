@@ -8,6 +8,7 @@ use host_fn::RawArg;
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
+use std_calls::{ChildStreams, SocketAddress, StartedChild, shutdown, socket_option};
 
 use super::*;
 use crate::runtime::{Functions, RuntimeError};
@@ -56,6 +57,13 @@ fn u32_value(number: u32) -> RawArg {
     RawArg {
         size: 4,
         ..value(number.into())
+    }
+}
+
+fn u64_value(number: u64) -> RawArg {
+    RawArg {
+        size: 8,
+        ..value(number)
     }
 }
 
@@ -150,4 +158,71 @@ fn arguments_and_replies_are_passed() {
     assert_eq!(call("std_rename", &[to(b"hard"), to(b"renamed")]), 0);
     assert_eq!(call("std_copy", &[to(b"renamed"), to(b"copy")]), 8);
     assert!(folder.path("copy").exists());
+}
+
+#[test]
+fn sockets_and_children_get_their_arguments() {
+    let builder = Services::builder().allow_all_network().allow_commands();
+    let functions = bound(&build(builder));
+    let call = |name, args: &[RawArg]| call(&functions, name, args);
+    let handle = |returned: i64| {
+        assert!(returned >= 3, "{returned}");
+        u32_value(returned as u32)
+    };
+
+    let any = super::sockets::loopback(0);
+    let [at, peer, seen] = &mut [SocketAddress::default(); 3];
+    let listener = handle(call("std_tcp_listen", &[to(any.as_bytes())]));
+    assert_eq!(
+        call("std_socket_address", &[listener, u32_value(0), from(at)]),
+        0
+    );
+    assert_ne!(at.port, 0);
+    let client = handle(call("std_tcp_connect", &[to(at.as_bytes()), u64_value(0)]));
+    let server = handle(call("std_accept", &[listener, from(peer)]));
+    assert_eq!(
+        call("std_socket_address", &[server, u32_value(1), from(seen)]),
+        0
+    );
+    assert_eq!(peer, seen);
+    assert_eq!(call("std_send", &[client, to(b"bytes")]), 5);
+    let mut bytes = [0u8; 3];
+    for peek in [1, 0] {
+        let received = call("std_receive", &[server, u32_value(peek), from(&mut bytes)]);
+        assert_eq!((received, &bytes), (3, b"byt"));
+    }
+    let ttl = u32_value(socket_option::TTL);
+    assert_eq!(
+        call("std_set_socket_option", &[server, ttl, u64_value(9)]),
+        0
+    );
+    assert_eq!(call("std_socket_option", &[server, ttl]), 9);
+    assert_eq!(
+        call("std_shutdown", &[client, u32_value(shutdown::WRITE)]),
+        0
+    );
+    let mut rest = [0u8; 8];
+    let args = [server, u32_value(0), from(&mut rest), from(seen)];
+    assert_eq!(call("std_receive_from", &args), 2);
+    assert_eq!(
+        call("std_receive", &[server, u32_value(0), from(&mut rest)]),
+        0
+    );
+
+    let mut started = StartedChild::default();
+    let streams = [ChildStreams::NULL, ChildStreams::PIPE, ChildStreams::NULL];
+    let args = [
+        to(b"/bin/sh"),
+        to(b"-c\0pwd; echo $A; exit 3\0"),
+        to(b"A=b\0"),
+        to(b"/"),
+        to(streams.as_bytes()),
+        from(&mut started),
+    ];
+    assert_eq!(call("std_start_child", &args), 0);
+    let child = u32_value(started.child);
+    assert_eq!(call("std_wait_child", &[child, u32_value(1)]), 3 << 8);
+    let output = u32_value(started.stdout);
+    assert_eq!(call("std_file_read", &[output, from(&mut rest)]), 4);
+    assert_eq!(&rest[..4], b"/\nb\n");
 }

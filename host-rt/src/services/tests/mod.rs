@@ -1,12 +1,15 @@
 //! Tests of the services through the functions that are bound to devices.
 
 mod bind;
+mod commands;
 mod escapes;
 mod files;
 mod folders;
 mod paths;
 mod permissions;
+mod pipes;
 mod process;
+mod sockets;
 mod streams;
 
 use std::path::{Path, PathBuf};
@@ -75,7 +78,7 @@ fn in_both(test: impl Fn(&Arc<Services>, &TempFolder)) {
 }
 
 /// The Linux number of an error.
-fn number(result: io::Result<u64>) -> i32 {
+fn number<T: std::fmt::Debug>(result: io::Result<T>) -> i32 {
     number_of(&result.expect_err("an error"))
 }
 

@@ -61,6 +61,8 @@ fn invalid_settings_are_rejected() {
             "{error}"
         );
     }
+    let error = builder().allow_net("a b").build().unwrap_err();
+    assert!(matches!(error, ServicesError::Host { .. }), "{error}");
     let folder = TempFolder::new();
     let missing = [
         builder().allow_read(folder.path("missing")),

@@ -4,6 +4,8 @@ mod files;
 mod locals;
 mod locks;
 mod narrow;
+mod net;
+mod processes;
 mod threads;
 
 use std::collections::{BTreeMap, HashMap};
@@ -39,6 +41,12 @@ fn main() -> ExitCode {
         "locks" => locks::check(),
         "locals" => locals::check(),
         "narrow" => narrow::check(),
+        "net" => net::check(),
+        "many-waits" => net::many(),
+        "net-denied" => net::denied(&arguments.next().expect("an address")),
+        "pipes" => processes::pipes(),
+        "children" => processes::children(&arguments.next().expect("a folder")),
+        "children-denied" => processes::denied(),
         "memory" => memory(),
         "exhausted" => exhausted(),
         "recursion" => println!("{}", recursion(0)),

@@ -7,7 +7,7 @@ use crate::path::{Path, PathBuf};
 use crate::sync::Arc;
 pub use crate::sys::fs::common::{Dir, exists};
 use crate::sys::pal::host::*;
-use crate::sys::pal::{self, FileStatus, NO_TIME, result, unsupported};
+use crate::sys::pal::{self, FileStatus, Handle, NO_TIME, result, unsupported};
 use crate::sys::time::SystemTime;
 use crate::fmt;
 
@@ -38,23 +38,6 @@ fn bytes(path: &Path) -> io::Result<&[u8]> {
         ));
     }
     Ok(bytes)
-}
-
-/// What a host's handle stands for ends with it.
-#[derive(Debug)]
-struct Handle(u32);
-
-impl Handle {
-    fn new(returned: i64) -> io::Result<Handle> {
-        result(returned).map(|handle| Handle(handle as u32))
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // As on Unix, nobody can do anything about an error.
-        let _ = std_close(self.0);
-    }
 }
 
 pub struct File(Handle);
@@ -198,7 +181,7 @@ impl Iterator for ReadDir {
             }
             self.position = 0;
             self.list.resize(LIST, 0);
-            match result(std_next_entries(self.handle.0, &mut self.list)) {
+            match result(std_next_entries(self.handle.number(), &mut self.list)) {
                 Ok(len) => self.list.truncate(len as usize),
                 Err(error) => {
                     self.list.clear();
@@ -303,8 +286,12 @@ impl OpenOptions {
 }
 
 impl File {
-    fn handle(&self) -> u32 {
-        self.0.0
+    pub fn from_handle(handle: Handle) -> File {
+        File(handle)
+    }
+
+    pub fn handle(&self) -> u32 {
+        self.0.number()
     }
 
     pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {

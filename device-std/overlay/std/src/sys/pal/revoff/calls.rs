@@ -28,7 +28,7 @@ macro_rules! for_each_call {
             fn std_sync(file: u32, data_only: u32) -> i64;
             fn std_truncate(file: u32, size: u64) -> i64;
             fn std_lock(file: u32, operation: u32) -> i64;
-            fn std_duplicate(file: u32) -> i64;
+            fn std_duplicate(handle: u32) -> i64;
             fn std_file_status(file: u32, status: &mut FileStatus) -> i64;
             fn std_file_set_mode(file: u32, mode: u32) -> i64;
             fn std_file_set_times(file: u32, times: &FileTimes) -> i64;
@@ -47,6 +47,27 @@ macro_rules! for_each_call {
             fn std_copy(from: &[u8], to: &[u8]) -> i64;
             fn std_open_directory(path: &[u8]) -> i64;
             fn std_next_entries(directory: u32, list: &mut [u8]) -> i64;
+            fn std_look_up(host: &[u8], addresses: &mut [SocketAddress], reason: &mut [u8]) -> i64;
+            fn std_tcp_connect(address: &SocketAddress, timeout: u64) -> i64;
+            fn std_tcp_listen(address: &SocketAddress) -> i64;
+            fn std_accept(listener: u32, peer: &mut SocketAddress) -> i64;
+            fn std_udp_bind(address: &SocketAddress) -> i64;
+            fn std_udp_connect(socket: u32, address: &SocketAddress) -> i64;
+            fn std_send(socket: u32, bytes: &[u8]) -> i64;
+            fn std_send_to(socket: u32, bytes: &[u8], address: &SocketAddress) -> i64;
+            fn std_receive(socket: u32, peek: u32, bytes: &mut [u8]) -> i64;
+            fn std_receive_from(socket: u32, peek: u32, bytes: &mut [u8], sender: &mut SocketAddress) -> i64;
+            fn std_shutdown(socket: u32, how: u32) -> i64;
+            fn std_socket_address(socket: u32, peer: u32, address: &mut SocketAddress) -> i64;
+            fn std_socket_option(socket: u32, option: u32) -> i64;
+            fn std_set_socket_option(socket: u32, option: u32, value: u64) -> i64;
+            fn std_multicast(socket: u32, join: u32, group: &SocketAddress, interface: &SocketAddress) -> i64;
+            fn std_pipe(ends: &mut PipeEnds) -> i64;
+            fn std_wait_readable(first: u32, second: u32) -> i64;
+            fn std_start_child(program: &[u8], arguments: &[u8], environment: &[u8], directory: &[u8], streams: &ChildStreams, child: &mut StartedChild) -> i64;
+            fn std_wait_child(child: u32, block: u32) -> i64;
+            fn std_kill_child(child: u32) -> i64;
+            fn std_exit_status_text(status: i32, text: &mut [u8]) -> i64;
         }
     };
 }
@@ -98,6 +119,51 @@ pub struct FileTimes {
     pub accessed: i64,
     pub modified: i64,
 }
+
+/// The address of a socket: see `std_calls::SocketAddress`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SocketAddress {
+    pub ip: [u8; 16],
+    pub flow_info: u32,
+    pub scope_id: u32,
+    pub port: u16,
+    pub version: u16,
+}
+
+/// The ends of a pipe: see `std_calls::PipeEnds`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PipeEnds {
+    pub reader: u32,
+    pub writer: u32,
+}
+
+/// The standard streams for a child: see `std_calls::ChildStreams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ChildStreams {
+    pub stdin: u32,
+    pub stdout: u32,
+    pub stderr: u32,
+}
+
+/// A child that has started: see `std_calls::StartedChild`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StartedChild {
+    pub child: u32,
+    pub id: u32,
+    pub stdin: u32,
+    pub stdout: u32,
+    pub stderr: u32,
+}
+
+/// The status of a child that has not ended.
+pub const RUNNING: i64 = 1 << 32;
+
+/// The error number for a name without addresses.
+pub const LOOKUP_FAILED: i32 = 0x1_0000;
 
 /// An unknown time, or one that is not to be set.
 pub const NO_TIME: i64 = i64::MIN;

@@ -6,8 +6,13 @@
 #[macro_use]
 mod calls;
 pub mod futex;
+mod handle;
 
-pub use self::calls::{FileStatus, FileTimes, NO_TIME};
+pub use self::calls::{
+    ChildStreams, FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, PipeEnds, RUNNING, SocketAddress,
+    StartedChild,
+};
+pub use self::handle::Handle;
 use crate::io;
 
 macro_rules! declare {
@@ -20,7 +25,7 @@ macro_rules! declare {
 
 /// Calls to the host.
 pub mod host {
-    use super::{FileStatus, FileTimes};
+    use super::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
     for_each_call!(declare);
 }
 
