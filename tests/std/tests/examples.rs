@@ -1,0 +1,204 @@
+//! The example programs with unmodified crates: on a device they do the same as on this machine.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use std_tests::{cargo, command};
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/std");
+/// A folder with text to search.
+const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+
+#[test]
+fn grep() {
+    for device in ["host", "emu"] {
+        // On the emulator a smaller folder.
+        let folder = if device == "host" {
+            TEXTS.to_owned()
+        } else {
+            format!("{EXAMPLES}/src")
+        };
+        for pattern in [
+            r"(?i)\b(wait|read)(s|ing)?\b.*\.$",
+            "no such words anywhere",
+        ] {
+            same(device, "grep", &[pattern, &folder], b"");
+        }
+    }
+    let output = same("host", "grep", &["(", TEXTS], b"");
+    assert!(!output.status.success());
+}
+
+#[test]
+fn orders() {
+    let orders: Vec<_> = (0..2000)
+        .map(|n| {
+            format!(
+                r#"{{"customer": "Größe {}", "items": [{{"price": {}.5, "count": 2}}, {{"price": 1e2}}]}}"#,
+                n % 7,
+                n % 100
+            )
+        })
+        .collect();
+    let text = format!("[{}]", orders.join(","));
+    let output = same("host", "orders", &[], text.as_bytes());
+    assert!(output.status.success(), "{output:?}");
+    let output = same("host", "orders", &[], &text.as_bytes()[..1000]);
+    assert!(!output.status.success(), "{output:?}");
+}
+
+#[test]
+fn gzip() {
+    let text = fs::read(Path::new(EXAMPLES).join("Cargo.lock")).expect("a file");
+    let text = text.repeat(20);
+    let packed = same("host", "gzip", &[], &text).stdout;
+    assert!(packed.len() < text.len() / 2);
+    assert_eq!(same("host", "gzip", &["-d"], &packed).stdout, text);
+    let cut = same("host", "gzip", &["-d"], &packed[..packed.len() / 2]);
+    assert!(!cut.status.success());
+}
+
+#[test]
+fn primes() {
+    for (device, limit) in [("host", "20000"), ("emu", "2000")] {
+        let output = same(device, "primes", &[limit], b"");
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+/// A server on the device for a client here, and the other way round.
+#[test]
+fn http() {
+    for (server, client) in [(Place::Device, Place::Here), (Place::Here, Place::Device)] {
+        let (_server, url) = serve(server);
+        let file = "src/bin/get.rs";
+        let got = run(client.command("get").arg(format!("{url}{file}")), b"");
+        assert!(got.status.success(), "{got:?}");
+        assert_eq!(
+            got.stdout,
+            fs::read(Path::new(EXAMPLES).join(file)).expect("a file")
+        );
+        let errors = String::from_utf8_lossy(&got.stderr);
+        assert!(errors.contains("200 OK"), "{errors}");
+        let got = run(client.command("get").arg(format!("{url}../secret")), b"");
+        assert_eq!(got.status.code(), Some(1), "{got:?}");
+    }
+    let got = run(Place::Device.command("get").arg("http://127.0.0.1:1/"), b"");
+    let errors = String::from_utf8_lossy(&got.stderr);
+    assert!(errors.contains("Connection refused"), "{errors}");
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy)]
+enum Place {
+    Here,
+    /// On the device `host`.
+    Device,
+}
+
+impl Place {
+    fn command(self, program: &str) -> Command {
+        match self {
+            Place::Here => Command::new(native().join(program)),
+            Place::Device => on("host", program),
+        }
+    }
+}
+
+/// A server that ends with the value.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Serves the folder of the examples, at an address that the system chooses.
+fn serve(place: Place) -> (Server, String) {
+    let mut command = place.command("serve");
+    let mut child = command
+        .args(["127.0.0.1:0", EXAMPLES])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let out = child.stdout.take().expect("it is piped");
+    let server = Server(child);
+    let mut url = String::new();
+    BufReader::new(out).read_line(&mut url).expect("a line");
+    (server, url.trim_end().to_owned())
+}
+
+/// Runs a program here and on a device. Both do the same. Returns what it did.
+fn same(device: &str, program: &str, arguments: &[&str], input: &[u8]) -> Output {
+    let here = run(Command::new(native().join(program)).args(arguments), input);
+    let there = run(on(device, program).args(arguments), input);
+    let name = format!("{program} {arguments:?} on {device}: {there:?}");
+    assert_eq!(here.stdout, there.stdout, "{name}");
+    assert_eq!(here.status.code(), there.status.code(), "{name}");
+    let last = |output: &Output| {
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        errors.lines().last().unwrap_or_default().to_owned()
+    };
+    if !last(&here).is_empty() {
+        assert_eq!(last(&here), last(&there), "{name}");
+    }
+    there
+}
+
+/// A program on a device, without its arguments.
+fn on(device: &str, program: &str) -> Command {
+    let mut on = Command::new(command());
+    on.args([
+        "run",
+        "--device",
+        device,
+        "--bin",
+        program,
+        "--manifest-path",
+    ])
+    .arg(Path::new(EXAMPLES).join("Cargo.toml"))
+    .arg("--");
+    on
+}
+
+/// The folder of the programs built for this machine.
+fn native() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");
+        cargo(
+            &[
+                "build".as_ref(),
+                "--quiet".as_ref(),
+                "--target-dir".as_ref(),
+                target.as_os_str(),
+            ],
+            EXAMPLES,
+        );
+        target.join("debug")
+    })
+}
+
+fn run(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
+        .env_remove("RUST_BACKTRACE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut to = child.stdin.take().expect("it is piped");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that reads nothing may have ended.
+            let _ = std::io::Write::write_all(&mut to, input);
+        });
+        child.wait_with_output().expect("it runs")
+    })
+}
