@@ -16,7 +16,7 @@ use shared_abi::wire::native::RequestMeta;
 use targets::count::Count;
 
 use crate::base::catch_panic::catch_panic;
-use crate::base::output;
+use crate::base::output::{self, Stream};
 
 use super::call_context::current_call;
 use super::call_state::CallState;
@@ -269,7 +269,10 @@ impl Server {
     /// and, if some functions wait for kernels, the resources that calls have exhausted.
     pub(crate) fn pending(&self) -> Vec<String> {
         let functions = self.requests.functions.load();
-        let is_printing = self.output.text.is_pending() || output::is_writing();
+        let texts = [&self.output.text, &self.output.error];
+        let is_pending = texts.map(|text| text.is_pending());
+        // Another runtime of the process may be writing.
+        let is_elsewhere = is_pending == [false; 2] && output::is_writing();
         let calls = self.calls();
         let describe = |call: &Arc<InFlight>| {
             let name = functions.name_of(call.function()?);
@@ -285,7 +288,10 @@ impl Server {
             let threads = Count(threads as u64, "host thread");
             format!("calls that no thread is left for, of {threads} (GOMP_REVERSE_OFFLOAD_THREADS)")
         }));
-        pending.extend(is_printing.then(|| "the standard output".to_owned()));
+        for (text, is_pending) in texts.into_iter().zip(is_pending) {
+            let is_blocked = is_pending || (is_elsewhere && text.stream() == Stream::Output);
+            pending.extend(is_blocked.then(|| text.stream().name().to_owned()));
+        }
         // Relaxed: a count for messages. It no longer includes a function on this thread, whose
         // wait has just ended.
         let is_nested =

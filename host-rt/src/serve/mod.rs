@@ -9,7 +9,8 @@
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `abort`, `call_state` | aborting the calls of a launch |
-//! | `output_flush`, `print`, `text` | the text that kernels print |
+//! | `output_flush`, `pieces`, `print`, `text` | the text that kernels print |
+//! | `log` | the records that kernels log |
 //!
 //! While no kernel runs, all threads sleep.
 //!
@@ -30,7 +31,9 @@ mod functions;
 mod idle;
 mod in_flight;
 mod launch_wire;
+mod log;
 mod output_flush;
+mod pieces;
 mod poller;
 mod print;
 mod served_wire;
@@ -50,6 +53,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use host_fn::HostFunction;
 use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 
@@ -164,8 +168,8 @@ impl Drop for LaunchGuard<'_> {
 /// State shared by the requests of all kernels.
 struct Requests {
     functions: ArcSwap<FunctionTable>,
-    /// The function that prints for kernels.
-    print: Arc<RegisteredFunction>,
+    /// The functions that every image may call: those that print and log.
+    own: Vec<Arc<RegisteredFunction>>,
     launches: Launches,
     /// The host memory that requests hold.
     budget: Arc<Budget>,
@@ -181,7 +185,17 @@ impl Server {
     /// A server for `device`. It creates threads and allocates memory when they are needed.
     pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
         let output = Output::default();
-        let function = Box::new(Print(output.text.clone()));
+        let print = Box::new(Print {
+            output: output.text.clone(),
+            error: output.error.clone(),
+            pieces: Arc::clone(&output.pieces),
+        });
+        let own = [(FUNCTION, print as Box<dyn HostFunction>)]
+            .into_iter()
+            .chain(log::functions(device.name(), &output.pieces))
+            .map(|(name, function)| RegisteredFunction::typed(name.to_owned(), function))
+            .map(Arc::new)
+            .collect();
         Arc::new(Self {
             device,
             reserved: Arc::default(),
@@ -191,7 +205,7 @@ impl Server {
             threads: Threads::new(config.threads, PollToken::default()),
             requests: Requests {
                 functions: ArcSwap::default(),
-                print: Arc::new(RegisteredFunction::typed(FUNCTION.to_owned(), function)),
+                own,
                 launches: Launches::default(),
                 budget: Budget::new(config.request_memory),
                 in_flight: Mutex::default(),
@@ -203,9 +217,9 @@ impl Server {
         })
     }
 
-    /// The function that prints for kernels, which every image may call.
-    pub(crate) fn print_function(&self) -> &Arc<RegisteredFunction> {
-        &self.requests.print
+    /// The functions that every image may call: those that print and log.
+    pub(crate) fn own_functions(&self) -> &[Arc<RegisteredFunction>] {
+        &self.requests.own
     }
 
     /// Changes the table of functions; `change` may run more than once. Removed functions are
@@ -268,6 +282,10 @@ impl Server {
         let was_running = self.requests.launches.end(launch);
         if was_running && launch.calls_host {
             self.poller.end_kernel();
+            self.drop_unfinished_texts(launch.key);
+            if !self.poller.is_running() {
+                self.drop_unfinished_texts(0);
+            }
         }
     }
 

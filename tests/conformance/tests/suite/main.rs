@@ -23,7 +23,9 @@ mod gate;
 mod hsa_errors;
 mod image;
 mod images;
+mod logged;
 mod lost;
+mod macros;
 mod maps;
 mod nested;
 mod no_calls;
@@ -133,6 +135,8 @@ fn per_wire() -> Vec<Test> {
         words::TESTS,
         lost::TESTS,
         printed::TESTS,
+        macros::TESTS,
+        logged::TESTS,
     ]
     .concat()
 }
