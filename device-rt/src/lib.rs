@@ -27,7 +27,8 @@
 //! | `macros` | [`println!`], [`dbg!`](crate::dbg!), [`assert!`](crate::assert!) and their relatives |
 //! | [`assertion`] | failed assertions |
 //! | `log` (feature `log`) | records of the crate `log` for the host's log |
-//! | [`print`](mod@print), `pieces` | text and numbers for the host to print; formatting in pieces |
+//! | [`print`](mod@print) | text and numbers for the host to print |
+//! | `pieces` | formatting a text in pieces |
 //! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |
 //! | [`wake`] | waking a host that sleeps |

@@ -16,6 +16,7 @@ use log::{LevelFilter, Log, Metadata, Record};
 use log_calls::{Origin, revoff_log, revoff_log_level};
 
 use crate::pieces::PieceBuffer;
+use crate::print::piece;
 use crate::{arch, lanes};
 
 /// Sends records to the host.
@@ -68,7 +69,7 @@ impl Log for HostLog {
             return;
         }
         let context = arch::context();
-        let mut message = PieceBuffer::new(|end: &str, pieces| {
+        let mut message = PieceBuffer::new(piece, |end: &str, pieces| {
             let origin = Origin {
                 pieces,
                 level: record.level() as u32,

@@ -44,27 +44,29 @@ macro_rules! eprintln {
 #[macro_export]
 macro_rules! dbg {
     () => {
-        $crate::eprintln!("[{}:{}:{}]", ::core::file!(), ::core::line!(), ::core::column!())
+        $crate::print::formatted(
+            $crate::print::Stream::Error,
+            ::core::format_args!("[{}:{}:{}]", ::core::file!(), ::core::line!(), ::core::column!()),
+            true,
+        )
     };
+    // A `match`, so that temporaries of the expression live as long as those of the caller's
+    // statement.
     ($value:expr $(,)?) => {
-        // A `match`, so that temporaries of the expression live as long as those of the caller's
-        // statement.
         match $value {
             value => {
-                $crate::eprintln!(
-                    "[{}:{}:{}] {} = {:#?}",
-                    ::core::file!(),
-                    ::core::line!(),
-                    ::core::column!(),
-                    ::core::stringify!($value),
-                    &value
-                );
+                $crate::print::debug(::core::stringify!($value), &value);
                 value
             }
         }
     };
     ($($value:expr),+ $(,)?) => {
-        ($($crate::dbg!($value)),+,)
+        ($(match $value {
+            value => {
+                $crate::print::debug(::core::stringify!($value), &value);
+                value
+            }
+        }),+,)
     };
 }
 
@@ -92,13 +94,24 @@ macro_rules! assert {
 #[macro_export]
 macro_rules! assert_eq {
     ($left:expr, $right:expr $(,)?) => {
-        $crate::__assert_comparison!(==, $left, $right, ::core::option::Option::None)
+        match (&$left, &$right) {
+            (left, right) => {
+                if !(*left == *right) {
+                    let message = ::core::option::Option::None;
+                    $crate::assertion::comparison_failed("==", left, right, message)
+                }
+            }
+        }
     };
     ($left:expr, $right:expr, $($message:tt)+) => {
-        $crate::__assert_comparison!(
-            ==, $left, $right,
-            ::core::option::Option::Some(::core::format_args!($($message)+))
-        )
+        match (&$left, &$right) {
+            (left, right) => {
+                if !(*left == *right) {
+                    let message = ::core::option::Option::Some(::core::format_args!($($message)+));
+                    $crate::assertion::comparison_failed("==", left, right, message)
+                }
+            }
+        }
     };
 }
 
@@ -106,29 +119,21 @@ macro_rules! assert_eq {
 #[macro_export]
 macro_rules! assert_ne {
     ($left:expr, $right:expr $(,)?) => {
-        $crate::__assert_comparison!(!=, $left, $right, ::core::option::Option::None)
-    };
-    ($left:expr, $right:expr, $($message:tt)+) => {
-        $crate::__assert_comparison!(
-            !=, $left, $right,
-            ::core::option::Option::Some(::core::format_args!($($message)+))
-        )
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __assert_comparison {
-    ($operator:tt, $left:expr, $right:expr, $message:expr) => {
         match (&$left, &$right) {
             (left, right) => {
-                if !(*left $operator *right) {
-                    $crate::assertion::comparison_failed(
-                        ::core::stringify!($operator),
-                        left,
-                        right,
-                        $message,
-                    )
+                if !(*left != *right) {
+                    let message = ::core::option::Option::None;
+                    $crate::assertion::comparison_failed("!=", left, right, message)
+                }
+            }
+        }
+    };
+    ($left:expr, $right:expr, $($message:tt)+) => {
+        match (&$left, &$right) {
+            (left, right) => {
+                if !(*left != *right) {
+                    let message = ::core::option::Option::Some(::core::format_args!($($message)+));
+                    $crate::assertion::comparison_failed("!=", left, right, message)
                 }
             }
         }

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use crate::print;
-
 /// Bytes of a buffer. A piece of this length fits into the slot of a lane that calls alone.
 const BYTES: usize = 256;
 
@@ -11,22 +9,27 @@ const BYTES: usize = 256;
 ///
 /// A piece ends between two characters. If the host does not keep a piece, the text ends with it, and
 /// the rest becomes a text of its own: nothing is lost.
-pub(crate) struct PieceBuffer<F: Fn(&str, u64)> {
+pub(crate) struct PieceBuffer<P: Fn(&str, u64) -> u64, F: Fn(&str, u64)> {
     bytes: [u8; BYTES],
     len: usize,
     /// The number of the pieces that the host has; 0 if there are none.
     pieces: u64,
+    /// Sends a piece after those of a number; returns the number of all, or 0 if the host has not kept
+    /// this one.
+    send_piece: P,
     /// Sends the end of a text after the pieces of that number.
     send_end: F,
 }
 
-impl<F: Fn(&str, u64)> PieceBuffer<F> {
-    /// An empty text. `send_end` gets its end, and the number of the pieces before it, or 0.
-    pub(crate) fn new(send_end: F) -> Self {
+impl<P: Fn(&str, u64) -> u64, F: Fn(&str, u64)> PieceBuffer<P, F> {
+    /// An empty text. Both functions get a part of the text, and the number of the pieces before it, or
+    /// 0.
+    pub(crate) fn new(send_piece: P, send_end: F) -> Self {
         Self {
             bytes: [0; BYTES],
             len: 0,
             pieces: 0,
+            send_piece,
             send_end,
         }
     }
@@ -49,15 +52,15 @@ impl<F: Fn(&str, u64)> PieceBuffer<F> {
     }
 
     /// Empties the full buffer.
-    fn send_piece(&mut self) {
-        match print::piece(self.text(), self.pieces) {
+    fn empty(&mut self) {
+        match (self.send_piece)(self.text(), self.pieces) {
             0 => self.end(),
             pieces => (self.len, self.pieces) = (0, pieces),
         }
     }
 }
 
-impl<F: Fn(&str, u64)> fmt::Write for PieceBuffer<F> {
+impl<P: Fn(&str, u64) -> u64, F: Fn(&str, u64)> fmt::Write for PieceBuffer<P, F> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
         loop {
@@ -68,7 +71,7 @@ impl<F: Fn(&str, u64)> fmt::Write for PieceBuffer<F> {
                 return Ok(());
             }
             // At most three bytes are left free, so each piece takes some of the text.
-            self.send_piece();
+            self.empty();
             rest = later;
         }
     }

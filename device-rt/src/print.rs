@@ -10,6 +10,7 @@
 //! The macros ([`println!`](crate::println!) and the others of `std`) format into a [`PieceBuffer`].
 
 use core::fmt::{self, Write};
+use core::panic::Location;
 
 use shared_abi::image::FunctionInfo;
 use shared_abi::map_kind::MapKind;
@@ -61,9 +62,10 @@ pub fn double(label: &str, value: f64) -> bool {
 /// An error of formatting ends the text; a text that cannot be printed is lost.
 #[inline(never)]
 pub fn formatted(stream: Stream, text: fmt::Arguments<'_>, ends_line: bool) {
-    let mut buffer = PieceBuffer::new(|text: &str, pieces| {
+    let send_end = |text: &str, pieces| {
         text_after_pieces(stream, text, pieces);
-    });
+    };
+    let mut buffer = PieceBuffer::new(piece, send_end);
     let _ = match text.as_str() {
         Some(text) => buffer.write_str(text),
         None => buffer.write_fmt(text),
@@ -72,6 +74,18 @@ pub fn formatted(stream: Stream, text: fmt::Arguments<'_>, ends_line: bool) {
         let _ = buffer.write_str("\n");
     }
     buffer.finish();
+}
+
+/// Prints the caller's location, an expression and its value on the standard error.
+#[inline(never)]
+#[track_caller]
+pub fn debug(expression: &str, value: &dyn fmt::Debug) {
+    let at = Location::caller();
+    formatted(
+        Stream::Error,
+        format_args!("[{at}] {expression} = {value:#?}"),
+        true,
+    );
 }
 
 /// Prints the text that begins with the pieces of that number (0: none) and ends with `text`.
