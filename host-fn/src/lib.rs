@@ -61,15 +61,22 @@
 //! | `reply` | the encoding of a result |
 //! | `entry`, `call`, `call_error` | the device side |
 //! | `function`, `failure`, `args`, `bound` | the host side |
+//! | `bound_async` (feature `async`) | the host side of asynchronous functions |
 //! | `kernel`, `argument` | the other direction: kernels that the host launches |
 //!
-//! This crate allocates nothing, since it is part of device images, which have no allocator.
+//! This crate allocates nothing, since it is part of device images, which have no allocator. Only the
+//! feature `async`, for hosts, does.
 
 #![no_std]
+
+#[cfg(feature = "async")]
+extern crate alloc;
 
 mod args;
 mod argument;
 mod bound;
+#[cfg(feature = "async")]
+mod bound_async;
 mod call;
 mod call_error;
 mod entry;
@@ -83,6 +90,8 @@ pub mod signature;
 
 pub use argument::{Argument, Memory, Passed, Value};
 pub use bound::{Adapter, Bound};
+#[cfg(feature = "async")]
+pub use bound_async::{AsyncAdapter, AsyncHostFunction, BoundAsync, BoxFuture};
 pub use call_error::CallError;
 pub use failure::{BadArguments, Failure};
 pub use function::{HostFunction, RawArg};
@@ -99,9 +108,30 @@ pub mod __private {
     pub use crate::args::{Args, ReplyTo};
     pub use crate::argument::Argument;
     pub use crate::bound::bind;
+    #[cfg(feature = "async")]
+    pub use crate::bound_async::{bind_async, finish};
     pub use crate::call::call;
     pub use crate::entry::Entry;
     pub use crate::kernel::{Parameters, same};
     pub use crate::reply::Reply;
+    #[cfg(feature = "async")]
+    pub use alloc::boxed::Box;
     pub use shared_abi::image::{FunctionInfo, KernelInfo};
+}
+
+/// Expands to its argument if this crate has the feature `async`: generated code cannot ask for the
+/// features of another crate.
+#[cfg(feature = "async")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_async {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// See above.
+#[cfg(not(feature = "async"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_async {
+    ($($item:item)*) => {};
 }

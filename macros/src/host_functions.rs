@@ -7,6 +7,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Result};
 
 use crate::declaration::{Declaration, DeclarationKind, Parameter};
+use crate::form::Form;
 use crate::type_name;
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
@@ -186,6 +187,22 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
             let method = form.method();
             quote!(#method::<#plain>)
         });
+    let takes: Vec<_> = takes.collect();
+    let asynchronous: Vec<_> = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { form, plain, .. }| form.rust_type_for(plain, &quote!('call)))
+        .collect();
+    // A lifetime that appears in no parameter cannot appear in the result.
+    let borrows = declaration
+        .parameters
+        .iter()
+        .any(|Parameter { form, .. }| *form != Form::Value);
+    let (for_call, call) = if borrows {
+        (quote!(for<'call>), quote!('call))
+    } else {
+        (quote!(), quote!('static))
+    };
     // One more entry than parameters: the reply.
     let count = Literal::usize_unsuffixed(types.len() + 1);
     let doc =
@@ -232,6 +249,63 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                         reply.finish(function(#(#locals),*), message)
                     },
                 )
+            }
+        }
+
+        ::host_fn::__if_async! {
+            impl #token {
+                /// Binds an asynchronous function that cannot fail: a closure that returns
+                /// `Box::pin(async move { .. })`. No host thread waits for the future.
+                #[allow(clippy::type_complexity, reason = "as many as were declared")]
+                pub fn bind_async<F>(function: F) -> ::host_fn::BoundAsync<impl ::host_fn::AsyncAdapter>
+                where
+                    F: #for_call ::core::ops::Fn(#(#asynchronous),*)
+                            -> ::host_fn::BoxFuture<#call, #returns>
+                        + ::core::marker::Send + ::core::marker::Sync + 'static,
+                {
+                    ::host_fn::__private::bind_async(
+                        Self::NAME,
+                        Self::SIGNATURE,
+                        #count,
+                        move |arguments| {
+                            #(let #locals = arguments.#takes()?;)*
+                            let reply = arguments.reply::<#returns>()?;
+                            let future = function(#(#locals),*);
+                            ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
+                                ::host_fn::__private::finish::<
+                                    #returns, ::core::convert::Infallible,
+                                >(reply, ::core::result::Result::Ok(future.await))
+                            }))
+                        },
+                    )
+                }
+
+                /// [`bind_async`](Self::bind_async) for a function that may fail. Its error ends the
+                /// call with a status, and the host reports the error's text.
+                #[allow(clippy::type_complexity, reason = "as many as were declared")]
+                pub fn try_bind_async<F, E>(
+                    function: F,
+                ) -> ::host_fn::BoundAsync<impl ::host_fn::AsyncAdapter>
+                where
+                    F: #for_call ::core::ops::Fn(#(#asynchronous),*)
+                            -> ::host_fn::BoxFuture<#call, ::core::result::Result<#returns, E>>
+                        + ::core::marker::Send + ::core::marker::Sync + 'static,
+                    E: ::core::fmt::Display + 'static,
+                {
+                    ::host_fn::__private::bind_async(
+                        Self::NAME,
+                        Self::SIGNATURE,
+                        #count,
+                        move |arguments| {
+                            #(let #locals = arguments.#takes()?;)*
+                            let reply = arguments.reply::<#returns>()?;
+                            let future = function(#(#locals),*);
+                            ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
+                                ::host_fn::__private::finish(reply, future.await)
+                            }))
+                        },
+                    )
+                }
             }
         }
     })

@@ -233,7 +233,8 @@ impl Server {
         let Some(native) = served.find(|wire| wire.kind == WireKind::NATIVE) else {
             return false;
         };
-        let mut has_aborted = false;
+        let pending = &self.requests.pending;
+        let mut has_aborted = pending.abort(|| self.copier(), &is_chosen, &mut report);
         for call in self.calls() {
             if let Some(AbortedCall {
                 launch,
@@ -283,6 +284,7 @@ impl Server {
             })
         };
         let mut pending: Vec<String> = calls.iter().filter_map(describe).collect();
+        pending.extend(self.requests.pending.describe());
         let (abandoned, threads) = (self.abandoned_threads().len(), self.config.threads);
         pending.extend((abandoned >= threads).then(|| {
             let threads = Count(threads as u64, "host thread");
@@ -305,7 +307,7 @@ impl Server {
 
     /// Describes the resources that the calls in flight have exhausted.
     fn exhausted(&self) -> Vec<String> {
-        let calls = self.calls();
+        let (calls, waiting) = (self.calls(), self.requests.pending.list());
         let mut exhausted = Vec::new();
         for served in self.wires.served() {
             let wire = &served.wire;
@@ -315,10 +317,13 @@ impl Server {
             let is_of_wire = |call: &&Arc<InFlight>| {
                 call.wire.load(Ordering::Relaxed) == wire.kind.0 && !call.state.is_aborted()
             };
+            let of_waiting = waiting.iter().filter_map(|call| call.slot);
+            let of_waiting = of_waiting.filter(|(kind, _)| *kind == wire.kind.0);
             let used: BTreeSet<_> = calls
                 .iter()
                 .filter(is_of_wire)
                 .map(|call| call.slot.load(Ordering::Relaxed))
+                .chain(of_waiting.map(|(_, slot)| slot))
                 .collect();
             if used.len() >= slots as usize {
                 let variable = match wire.kind {
@@ -338,7 +343,10 @@ impl Server {
             let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
             call.bounce.each_ref().map(load)
         });
-        let extents: Vec<_> = extents.collect();
+        let of_waiting = waiting
+            .iter()
+            .map(|call| [call.bounce.start, call.bounce.end]);
+        let extents: Vec<_> = extents.chain(of_waiting).collect();
         // Another call probably needs as much as the largest of these.
         let lengths = extents
             .iter()

@@ -6,6 +6,7 @@
 //! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
 //! | `worker`, `call_context` | serving one request |
+//! | `async_call` | calls of asynchronous functions |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `abort`, `call_state` | aborting the calls of a launch |
@@ -21,6 +22,7 @@
 //! a log subscriber runs, except `attaching`, with which mapped memory is allocated.
 
 mod abort;
+mod async_call;
 mod call_context;
 mod call_state;
 mod change_flag;
@@ -57,6 +59,8 @@ use host_fn::HostFunction;
 use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 
+use self::async_call::PendingCalls;
+pub use self::async_call::{AsyncCall, Spawn};
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::failures::LaunchState;
 use self::failures::Launches;
@@ -175,6 +179,8 @@ struct Requests {
     budget: Arc<Budget>,
     /// The call that each worker serves.
     in_flight: Mutex<Vec<Weak<InFlight>>>,
+    /// The calls of asynchronous functions.
+    pending: PendingCalls,
     /// Number of host functions that wait for kernels.
     nested_waits: AtomicUsize,
     /// Whether all requests are refused.
@@ -209,6 +215,7 @@ impl Server {
                 launches: Launches::default(),
                 budget: Budget::new(config.request_memory),
                 in_flight: Mutex::default(),
+                pending: PendingCalls::default(),
                 nested_waits: AtomicUsize::new(0),
                 refusing: AtomicBool::new(false),
             },

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::async_call;
 use super::call_context::{CallContext, CallGuard};
 use super::failures::log_failure;
 use super::functions::FunctionError;
@@ -136,6 +137,16 @@ impl Worker {
             )
         })?;
         let bounce = request.bounce_blocks(args, copier);
+        if function.asynchronous().is_some() {
+            let start = async_call::Start {
+                server,
+                function,
+                copier,
+                args: mem::take(args),
+                bounce,
+            };
+            return async_call::start(start, owned);
+        }
         let launch = request.launch();
 
         let _call = CallGuard::enter(CallContext { launch });
@@ -236,19 +247,24 @@ fn call_mapped(
         return Err(FunctionError::SharedArgument(argument));
     }
     clear(raw_args);
-    raw_args.extend(args.iter().map(|arg| RawArg {
-        ptr: arg.ptr,
-        size: arg.size,
-        kind: arg.kind,
-    }));
+    raw_args.extend(args.iter().map(raw_arg));
     // SAFETY: the mapper keeps the memory of each argument valid during this call. Only present
     // arguments are shared with other calls, and typed functions do not get them (checked above). A
     // typed function checks for overlaps within a call itself.
     unsafe { function.call(pointers, raw_args) }
 }
 
+/// A mapped argument for a typed function.
+pub(super) fn raw_arg(arg: &HostArg) -> RawArg {
+    RawArg {
+        ptr: arg.ptr,
+        size: arg.size,
+        kind: arg.kind,
+    }
+}
+
 /// The message of a caught panic. Leaks the payload, because its drop might panic too.
-fn message_of(panic: Box<dyn Any + Send>) -> String {
+pub(super) fn message_of(panic: Box<dyn Any + Send>) -> String {
     let message = panic_message(&*panic);
     mem::forget(panic);
     message
@@ -264,10 +280,10 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Transfers the bytes of one request's arguments.
-struct RequestTransfer<'a> {
-    request: &'a mut Request,
-    copier: &'a mut Copier,
-    args: &'a [Arg],
+pub(super) struct RequestTransfer<'a> {
+    pub(super) request: &'a mut Request,
+    pub(super) copier: &'a mut Copier,
+    pub(super) args: &'a [Arg],
 }
 
 impl RequestTransfer<'_> {

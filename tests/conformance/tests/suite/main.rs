@@ -7,6 +7,7 @@
 //! --kernel-crate tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod abort;
+mod asynchronous;
 mod c_image;
 mod context;
 mod costs;
@@ -118,6 +119,7 @@ fn per_wire() -> Vec<Test> {
         maps::TESTS,
         present::TESTS,
         typed::TESTS,
+        asynchronous::TESTS,
         typed_launch::TESTS,
         no_calls::TESTS,
         failures::TESTS,
