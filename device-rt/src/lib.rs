@@ -29,6 +29,7 @@
 //! | `log` (feature `log`) | records of the crate `log` for the host's log |
 //! | [`print`](mod@print) | text and numbers for the host to print |
 //! | `pieces` | formatting a text in pieces |
+//! | `start` (feature `start`) | calls that do not block |
 //! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |
 //! | [`wake`] | waking a host that sleeps |
@@ -93,6 +94,8 @@ pub mod panic_record;
 mod pieces;
 pub mod print;
 
+#[cfg(feature = "start")]
+mod start;
 pub mod target_ext;
 pub mod thread;
 pub mod wake;

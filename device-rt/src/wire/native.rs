@@ -10,6 +10,9 @@ use shared_abi::wire::native::{
 };
 use shared_abi::words::{Store, SystemWords};
 
+#[cfg(feature = "start")]
+pub(crate) mod started;
+
 use super::Wire;
 use crate::arch::{self, DeviceMemory, Mapped};
 use crate::bounce::{self, Extent};
@@ -17,7 +20,7 @@ use crate::call::Call;
 use crate::claims::{self, Claim};
 use crate::host_written::RuntimeConfig;
 use crate::lanes::{self, Lanes};
-use crate::marshal::native::{Layout, Placement};
+use crate::marshal::native::{Layout, Placement, Reach};
 use crate::wake::wake_host;
 
 /// Calls through a slot for the lanes that call together.
@@ -83,9 +86,9 @@ impl Wire for Native {
 /// It keeps nothing that can be computed again: on a GPU, reading the host's variables and
 /// walking the arguments once more is cheaper than registers that keep both while the call
 /// waits.
-struct Request<'a> {
+struct Request<'a, S> {
     runtime: &'a RuntimeConfig,
-    call: Call,
+    call: Call<S>,
     rows: u32,
     reply_rows: u32,
     /// Whether the request orders memory outside its slot.
@@ -93,7 +96,7 @@ struct Request<'a> {
     lanes: Lanes,
 }
 
-impl Request<'_> {
+impl<S: Reach> Request<'_, S> {
     /// Claims a slot and an extent of `blocks`, publishes the request, and waits for the reply.
     ///
     /// # Safety
@@ -280,7 +283,7 @@ impl Request<'_> {
 
 /// Walks the layout of a call, whose arguments all fit.
 #[inline(always)]
-fn each_entry(call: Call, mut visit: impl FnMut(u32, (u64, u64, MapKind), Placement)) {
+fn each_entry<S: Reach>(call: Call<S>, mut visit: impl FnMut(u32, (u64, u64, MapKind), Placement)) {
     let mut layout = Layout::new(call.args.count(), call.spaces);
     for i in 0..call.args.count() {
         let argument = call.args.get(i);

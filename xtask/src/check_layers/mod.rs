@@ -37,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wake",
             "wire",
             "target_ext",
+            "start",
             "pieces",
             "print",
             "log",

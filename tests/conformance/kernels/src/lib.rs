@@ -16,6 +16,7 @@ pub mod own_queue;
 pub mod print;
 pub mod random_writes;
 pub mod raw;
+pub mod start;
 pub mod tasks;
 
 device_rt::image!();

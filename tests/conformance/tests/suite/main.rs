@@ -42,6 +42,7 @@ mod resources;
 mod session;
 mod shapes;
 mod shutdown;
+mod started;
 mod task_graphs;
 mod tasks;
 mod traps;
@@ -120,6 +121,7 @@ fn per_wire() -> Vec<Test> {
         present::TESTS,
         typed::TESTS,
         asynchronous::TESTS,
+        started::TESTS,
         typed_launch::TESTS,
         no_calls::TESTS,
         failures::TESTS,
