@@ -14,7 +14,7 @@ use crate::claims::Claim;
 use crate::host_written::RUNTIME;
 use crate::marshal::native::CopiesAll;
 use crate::wire;
-use crate::wire::native::started;
+use crate::wire::started;
 
 fn call(func: u64, args: Args) -> Call<CopiesAll> {
     let context = arch::context();

@@ -53,7 +53,11 @@ impl<const K: usize> Posts<K> {
 
     /// Waits for all calls. Returns whether there was one.
     fn finish_all(&mut self) -> bool {
-        (0..K).fold(false, |any, place| self.finish(place) || any)
+        let mut any = false;
+        for place in 0..K {
+            any |= self.finish(place);
+        }
+        any
     }
 
     /// Waits for the call in a place. Returns whether there was one.

@@ -108,8 +108,8 @@ pub use runtime::{
     Program, Report, Runtime, RuntimeError, Transfers, TypedKernel,
 };
 pub use serve::{
-    AsyncCall, CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError,
-    LaunchWire, RawFunction, RequestMemory, Spawn, Waiting, current_call,
+    CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,
+    RawFunction, RequestMemory, Spawn, Waiting, current_call,
 };
 pub use services::{Services, ServicesBuilder, ServicesError};
 pub use shared_abi;

@@ -265,6 +265,9 @@
 /** The host has aborted the launch. If the function runs, its results will not be copied back. */
 #define REVOFF_STATUS_ABORTED 7u
 
+/** Too many calls that do not block are in flight; this one was not made. Not on a wire. */
+#define REVOFF_STATUS_TOO_MANY 8u
+
 /** Size of a block in bytes. */
 #define REVOFF_BOUNCE_BLOCK 16384u
 

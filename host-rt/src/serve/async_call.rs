@@ -9,8 +9,6 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::mem;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -24,34 +22,17 @@ use shared_abi::status::Status;
 use super::call_context::{CallContext, CallGuard};
 use super::failures::log_failure;
 use super::functions::FunctionError;
-use super::worker::{RequestTransfer, message_of, raw_arg};
+use super::panic_message::message_of;
+use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, Server, lock};
 use crate::base::catch_panic::catch_panic;
 use crate::map::{Arg, Limits, MapError, Mapped};
 use crate::wire::{Copier, Request};
 
-/// Runs the calls of asynchronous host functions, on an executor of the application.
-///
-/// Implemented for closures: `move |call| { runtime.spawn(call); }`.
-pub trait Spawn: Send + Sync + 'static {
-    /// Has `call` polled until it is ready. Returns without waiting for it.
-    ///
-    /// If `call` is dropped before, the device's call fails. If it is leaked, the device waits until its
-    /// launch is aborted.
-    fn spawn(&self, call: AsyncCall);
-}
-
-impl<F: Fn(AsyncCall) + Send + Sync + 'static> Spawn for F {
-    fn spawn(&self, call: AsyncCall) {
-        self(call);
-    }
-}
-
 /// A call of an asynchronous host function. It is ready when the device has its result.
 ///
 /// Dropping it before fails the call.
-#[must_use = "the device waits for it"]
-pub struct AsyncCall {
+struct AsyncCall {
     /// `None` at the end. It uses the memory of `raw_args` and `mapped`, with references whose lifetime
     /// is extended: it is dropped before these are used or dropped.
     future: Option<BoxFuture<'static, Result<(), String>>>,
@@ -67,14 +48,6 @@ pub struct AsyncCall {
 // SAFETY: the pointer owns its memory, like a box, and `RawArg`s point into the memory of `mapped`. All
 // other fields can be sent.
 unsafe impl Send for AsyncCall {}
-
-impl fmt::Debug for AsyncCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("AsyncCall")
-            .field(&self.pending.function.name())
-            .finish()
-    }
-}
 
 /// A call whose future has not ended.
 pub(super) struct PendingCall {
@@ -260,7 +233,7 @@ pub(super) fn start(
         *owned = Some(request);
         return Err(fail(FunctionError::Aborted));
     }
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| spawn.spawn(call))) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| spawn.spawn(Box::pin(call)))) {
         let message = message_of(panic);
         // If the executor has dropped the call, it has completed the request. If it has leaked it:
         if let Some(request) = pending.take() {
@@ -376,6 +349,6 @@ impl Drop for AsyncCall {
         self.server.requests.pending.remove(&self.pending);
         // SAFETY: from `Box::into_raw`, and freed only here. The future, which has borrowed it, is
         // dropped.
-        drop(unsafe { Box::from_raw(mem::replace(&mut self.raw_args, &mut [])) });
+        drop(unsafe { Box::from_raw(self.raw_args) });
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use host_fn::{AsyncHostFunction, HostFunction, RawArg};
+use host_fn::{AsyncHostFunction, BoxFuture, HostFunction, RawArg};
 use shared_abi::status::Status;
 
-use super::{CallError, Spawn};
+use super::CallError;
 use crate::device::DeviceError;
 use crate::wire::Arg;
 
@@ -54,6 +54,24 @@ pub trait ForeignFunction: Send + Sync {
     /// # Errors
     /// The reason why the function did not run.
     unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), ForeignError>;
+}
+
+/// Runs the calls of asynchronous host functions, on an executor of the application.
+///
+/// Implemented for closures: `move |call| { runtime.spawn(call); }`.
+pub trait Spawn: Send + Sync + 'static {
+    /// Has `call` polled until it is ready, which it is when the device has its result. Returns without
+    /// waiting for it.
+    ///
+    /// If `call` is dropped before, the device's call fails. If it is leaked, the device waits until its
+    /// launch is aborted.
+    fn spawn(&self, call: BoxFuture<'static, ()>);
+}
+
+impl<F: Fn(BoxFuture<'static, ()>) + Send + Sync + 'static> Spawn for F {
+    fn spawn(&self, call: BoxFuture<'static, ()>) {
+        self(call);
+    }
 }
 
 /// Access to device memory while a request is served. Bytes that the request carries are read from

@@ -5,7 +5,7 @@
 //! | `threads` | which thread polls, waits and is woken: a state machine |
 //! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
-//! | `worker`, `call_context` | serving one request |
+//! | `worker`, `call_context`, `transfer`, `panic_message` | serving one request |
 //! | `async_call` | calls of asynchronous functions |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
@@ -35,6 +35,7 @@ mod in_flight;
 mod launch_wire;
 mod log;
 mod output_flush;
+mod panic_message;
 mod pieces;
 mod poller;
 mod print;
@@ -45,6 +46,7 @@ mod testing;
 mod text;
 mod thread_loop;
 mod threads;
+mod transfer;
 mod wake;
 mod wires;
 mod worker;
@@ -60,11 +62,10 @@ use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 
 use self::async_call::PendingCalls;
-pub use self::async_call::{AsyncCall, Spawn};
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::failures::LaunchState;
 use self::failures::Launches;
-pub use self::functions::{ForeignError, ForeignFunction, RawFunction, RequestMemory};
+pub use self::functions::{ForeignError, ForeignFunction, RawFunction, RequestMemory, Spawn};
 pub(crate) use self::functions::{FunctionTable, RegisteredFunction};
 use self::in_flight::InFlight;
 pub use self::launch_wire::LaunchWire;
@@ -79,8 +80,8 @@ use crate::map::{Budget, PresentTable};
 use crate::wire::{Reserved, WireConfig};
 
 pub use self::call_context::{CallContext, current_call};
+pub(crate) use self::panic_message::panic_message;
 pub(crate) use self::thread_loop::serve_until;
-pub(crate) use self::worker::panic_message;
 
 /// Configuration of a server.
 #[derive(Clone, Debug)]

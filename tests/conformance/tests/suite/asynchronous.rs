@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use conformance::Target;
 use conformance_calls::{Act, Outcome, Pair, ReadForms, WriteForms};
+use host_fn::BoxFuture;
 use host_rt::shared_abi::status::Status;
-use host_rt::{AsyncCall, CallError, Functions, LaunchError, Spawn, current_call};
+use host_rt::{CallError, Functions, LaunchError, Spawn, current_call};
 use tokio::runtime::Runtime;
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
@@ -33,7 +34,7 @@ fn executor() -> Runtime {
 
 fn on(executor: &Runtime) -> impl Spawn {
     let handle = executor.handle().clone();
-    move |call: AsyncCall| drop(handle.spawn(call))
+    move |call: BoxFuture<'static, ()>| drop(handle.spawn(call))
 }
 
 /// More device threads than host threads wait for each other, inside a function.
@@ -147,7 +148,7 @@ fn failures_reach_the_launch(target: &Target) {
             })
         })
     };
-    let check = |spawn: Box<dyn Fn(AsyncCall) + Send + Sync>, what, text: &str| {
+    let check = |spawn: Box<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>, what, text: &str| {
         let mut functions = Functions::new();
         functions.add_async(bind(), spawn).unwrap();
         let (status, error) = fail(target, &functions, what);
@@ -157,7 +158,7 @@ fn failures_reach_the_launch(target: &Target) {
         }
         error
     };
-    let tokio = || -> Box<dyn Fn(AsyncCall) + Send + Sync> {
+    let tokio = || -> Box<dyn Fn(BoxFuture<'static, ()>) + Send + Sync> {
         let handle = executor.handle().clone();
         Box::new(move |call| drop(handle.spawn(call)))
     };
@@ -236,7 +237,7 @@ fn an_executor_may_keep_a_call(target: &Target) {
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut functions = Functions::new();
     let function = Act::bind_async(|what| Box::pin(async move { what }));
-    let keep = move |call: AsyncCall| drop(sender.send(call));
+    let keep = move |call: BoxFuture<'static, ()>| drop(sender.send(call));
     functions.add_async(function, keep).unwrap();
     let session = Session::new(target, &functions);
     let executor = executor();

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance_calls::{Act, Note, Outcome, Pair, WriteForms};
+use host_fn::BoxFuture;
 use host_rt::shared_abi::status::Status;
-use host_rt::{AsyncCall, CallError, Functions, LaunchError, Spawn};
+use host_rt::{CallError, Functions, LaunchError, Spawn};
 use tokio::runtime::Runtime;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
@@ -39,7 +40,7 @@ fn executor() -> Runtime {
 
 fn on(executor: &Runtime) -> impl Spawn {
     let handle = executor.handle().clone();
-    move |call: AsyncCall| drop(handle.spawn(call))
+    move |call: BoxFuture<'static, ()>| drop(handle.spawn(call))
 }
 
 fn start(session: &Session, grid: (u32, u32), what: u64, how: u64) -> Vec<Outcome> {

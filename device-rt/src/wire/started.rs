@@ -9,7 +9,7 @@
 use shared_abi::status::Status;
 use shared_abi::wire::native::{WRITTEN_BITS, reply_payload_row};
 
-use super::{LaneRows, Progress, Reply, Request};
+use super::native::{LaneRows, Progress, Reply, Request};
 use crate::arch;
 use crate::bounce::Extent;
 use crate::call::Call;
