@@ -19,7 +19,6 @@
 
 mod calls;
 mod heap;
-#[cfg(any(target_arch = "nvptx64", target_arch = "amdgpu"))]
 mod start;
 mod threads;
 
