@@ -160,3 +160,21 @@ pub unsafe fn post_notes(count: u64, bytes: u64, failed: *mut u32) {
     // SAFETY: each thread writes its own.
     unsafe { failed.add(me as usize).write(posts.failed()) };
 }
+
+/// Starts a call of `act`, and a note with 300 bytes of `memory`, which it overwrites before the host can
+/// have served the note.
+///
+/// # Safety
+/// `memory` has 300 bytes.
+#[device_rt::kernel]
+pub unsafe fn start_and_overwrite(memory: *mut u8) {
+    // SAFETY: the launcher promises it; no other thread runs.
+    let memory = unsafe { core::slice::from_raw_parts_mut(memory, 300) };
+    let first = Act::start(1);
+    let second = Note::start(2, memory);
+    memory.fill(b'y');
+    thread::system_fence();
+    let first = first.and_then(Started::wait);
+    let second = second.and_then(Started::wait);
+    assert!(first.is_ok() && second.is_ok());
+}

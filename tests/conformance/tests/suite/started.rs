@@ -19,6 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(many_calls_of_a_thread_run_at_once).only(Target::reports_status),
     test!(started_calls_have_results),
     test!(started_calls_return_what_they_write).only(copies),
+    test!(arguments_may_change_meanwhile).only(copies),
     test!(calls_that_block_find_a_slot).only(Target::reports_status),
     test!(started_calls_fail),
     test!(posted_calls_arrive),
@@ -121,6 +122,25 @@ fn started_calls_return_what_they_write(target: &Target) {
         .run("start_forms", (1, 1), &[&memory, &results])
         .unwrap();
     assert_eq!(read::<u64>(&results), [0xff, 0]);
+}
+
+/// The one serving thread is inside another function while the kernel overwrites the argument.
+fn arguments_may_change_meanwhile(target: &Target) {
+    let mut functions = acting(|what| {
+        std::thread::sleep(Duration::from_millis(100));
+        what
+    });
+    let noted = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&noted);
+    let note = Note::bind(move |_, text| *seen.lock().unwrap() = text.to_vec());
+    functions.add(note).unwrap();
+    let session = Session::build(target, target.builder().threads(1), &functions);
+    let memory = session.filled(&[b'x'; 300]);
+    session
+        .run("start_and_overwrite", (1, 1), &[&memory])
+        .unwrap();
+    assert_eq!(*noted.lock().unwrap(), [b'x'; 300]);
+    assert_eq!(read::<u8>(&memory), [b'y'; 300]);
 }
 
 /// Half of the slots are for calls that block, even if the others are never finished.
