@@ -90,7 +90,7 @@ impl StatusTo {
 
 /// A call that goes to the host.
 #[derive(Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct Call<S = Spaces> {
     /// The function word.
     pub(crate) func: u64,
     pub(crate) args: Args,
@@ -106,5 +106,5 @@ pub(crate) struct Call {
     /// The start of searches for slots and blocks: the index of the warp in the launch.
     pub(crate) home_group: u32,
     pub(crate) launch: u32,
-    pub(crate) spaces: Spaces,
+    pub(crate) spaces: S,
 }

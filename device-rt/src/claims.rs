@@ -87,6 +87,42 @@ pub fn take(device: &impl DeviceWords, slots: u32, home_group: u32, pause: impl 
     }
 }
 
+/// Claims a slot for a call that its thread does not wait for; `None` if none is free.
+///
+/// Only the first half of the slots is searched. A thread that waits for a slot thus always gets one,
+/// whatever calls other threads, or it itself, have started and not finished.
+#[cfg(feature = "start")]
+pub fn take_started(device: &impl DeviceWords, slots: u32, home_group: u32) -> Option<Claim> {
+    let groups = claims::groups(slots);
+    let (searched, outside) = match groups {
+        1 => (1, u32::MAX << (slots / 2)),
+        _ => (groups / 2, 0),
+    };
+    for i in 0..searched {
+        let claim_group = home_group.wrapping_add(i) & (searched - 1);
+        let at = claims::group_offset(claim_group);
+        // Relaxed: only a guess at free bits, `fetch_or_acquire` decides.
+        let mut taken = device.load32(at + TAKEN, Load::Relaxed) | outside;
+        while taken != u32::MAX {
+            let bit = taken.trailing_ones();
+            // Edge `C1`, claiming end: see `release`.
+            let before = device.fetch_or_acquire(at + TAKEN, 1 << bit);
+            if before & (1 << bit) == 0 {
+                let seqs = at + SEQS + bit as usize * 4;
+                // Relaxed: the slot is ours since C1, and its sequence number with it.
+                let seq = next_seq(device.load32(seqs, Load::Relaxed));
+                device.store32(seqs, seq, Store::Relaxed);
+                return Some(Claim {
+                    slot: claim_group * claims::GROUP + bit,
+                    seq,
+                });
+            }
+            taken = before | outside;
+        }
+    }
+    None
+}
+
 /// Frees the slot. All its lanes are done reading the replies.
 #[inline(always)]
 pub fn release(device: &impl DeviceWords, claim: Claim) {

@@ -24,7 +24,12 @@
 //! | [`panic`](mod@panic) | the panic handler |
 //! | [`image`](mod@image) | the description of the image that the host reads |
 //! | [`thread`](mod@thread) | indices of the calling thread, and its fence |
+//! | `macros` | [`println!`], [`dbg!`](crate::dbg!), [`assert!`](crate::assert!) and their relatives |
+//! | [`assertion`] | failed assertions |
+//! | `log` (feature `log`) | records of the crate `log` for the host's log |
 //! | [`print`](mod@print) | text and numbers for the host to print |
+//! | `pieces` | formatting a text in pieces |
+//! | `start` (feature `start`) | calls that do not block |
 //! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |
 //! | [`wake`] | waking a host that sleeps |
@@ -32,6 +37,7 @@
 //! | [`call`] | a call to the host: its arguments, and the destination of its status |
 //! | [`bounce`], [`claims`] | device-scope ownership of bounce extents and slots |
 //! | [`lanes`] | warp operations |
+//! | `memory` | functions of C's library that LLVM calls, on GPUs |
 //! | [`arch`] | everything that depends on the target |
 //! | `panic_record` | the record of a panic's location on AMD GPUs |
 //! | [`host_written`] | the variables that the host writes |
@@ -69,18 +75,27 @@
 )]
 
 pub mod arch;
+pub mod assertion;
 pub mod bounce;
 pub mod call;
 pub mod claims;
 pub mod host_written;
 pub mod image;
 pub mod lanes;
+#[cfg(feature = "log")]
+pub mod log;
+mod macros;
 pub mod marshal;
+#[cfg(any(target_arch = "nvptx64", target_arch = "amdgpu"))]
+mod memory;
 pub mod panic;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod panic_record;
+mod pieces;
 pub mod print;
 
+#[cfg(feature = "start")]
+mod start;
 pub mod target_ext;
 pub mod thread;
 pub mod wake;

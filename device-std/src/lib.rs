@@ -10,7 +10,6 @@
 //! | `calls` | the platform layer's calls to the host |
 //! | `threads` | idle threads, and how they start |
 //! | `heap` | the allocator |
-//! | `memory` | functions of C's library that LLVM calls |
 
 #![no_std]
 #![cfg_attr(
@@ -20,8 +19,6 @@
 
 mod calls;
 mod heap;
-#[cfg(any(target_arch = "nvptx64", target_arch = "amdgpu"))]
-mod memory;
 mod start;
 mod threads;
 

@@ -173,7 +173,23 @@ pub struct ReplyTo<'a, R> {
     lifetime: PhantomData<&'a mut Reply<R>>,
 }
 
+// SAFETY: an exclusive reference to memory for an `R`, which any thread can write if an `R` can be sent
+// there.
+unsafe impl<R: Send> Send for ReplyTo<'_, R> {}
+
 impl<R> ReplyTo<'_, R> {
+    /// Writes the result, followed by its mark.
+    pub(crate) fn write(self, value: R) {
+        let reply = self.place.as_ptr();
+        // SAFETY: `place` is aligned for a `Reply<R>`, has its size, and is
+        // writable for the lifetime of `self`, see `Args::reply`. Field by
+        // field, so that the zeroes in the padding stay.
+        unsafe {
+            (&raw mut (*reply).value).write(value);
+            (&raw mut (*reply).done).write(Mark::DONE);
+        }
+    }
+
     /// Writes the result, followed by its mark; or writes the error to `message`.
     pub fn finish<E: Display>(
         self,
@@ -182,14 +198,7 @@ impl<R> ReplyTo<'_, R> {
     ) -> Result<(), Failure> {
         match result {
             Ok(value) => {
-                let reply = self.place.as_ptr();
-                // SAFETY: `place` is aligned for a `Reply<R>`, has its size, and is
-                // writable for the lifetime of `self`, see `Args::reply`. Field by
-                // field, so that the zeroes in the padding stay.
-                unsafe {
-                    (&raw mut (*reply).value).write(value);
-                    (&raw mut (*reply).done).write(Mark::DONE);
-                }
+                self.write(value);
                 Ok(())
             }
             Err(error) => {

@@ -109,7 +109,7 @@ pub use runtime::{
 };
 pub use serve::{
     CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,
-    RawFunction, RequestMemory, Waiting, current_call,
+    RawFunction, RequestMemory, Spawn, Waiting, current_call,
 };
 pub use services::{Services, ServicesBuilder, ServicesError};
 pub use shared_abi;

@@ -89,6 +89,17 @@ impl Form {
         }
     }
 
+    /// Like [`rust_type`](Self::rust_type), with references of this lifetime.
+    pub(crate) fn rust_type_for(self, plain: &Type, lifetime: &TokenStream) -> TokenStream {
+        match self {
+            Form::Value => quote!(#plain),
+            Form::To => quote!(&#lifetime #plain),
+            Form::ToSlice => quote!(&#lifetime [#plain]),
+            Form::ToFrom | Form::From => quote!(&#lifetime mut #plain),
+            Form::ToFromSlice | Form::FromSlice => quote!(&#lifetime mut [#plain]),
+        }
+    }
+
     /// The type of the parameter in a kernel, whose threads share the memory that it writes.
     pub(crate) fn kernel_type(self, plain: &Type) -> TokenStream {
         match self {

@@ -7,6 +7,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Result};
 
 use crate::declaration::{Declaration, DeclarationKind, Parameter};
+use crate::form::Form;
 use crate::type_name;
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
@@ -55,8 +56,9 @@ impl Parse for Declarations {
 fn expand_one(declaration: &Declaration, exported: Option<&TokenStream>) -> Result<TokenStream> {
     let symbol = information(declaration, exported);
     let stub = stub(declaration);
-    let token = token(declaration)?;
-    Ok(quote!(#symbol #stub #token))
+    let token_type = token(declaration)?;
+    let start = start(declaration)?;
+    Ok(quote!(#symbol #stub #token_type #start))
 }
 
 fn symbol_name(declaration: &Declaration) -> Ident {
@@ -162,6 +164,99 @@ fn stub(declaration: &Declaration) -> TokenStream {
     }
 }
 
+/// The functions for device code that do not block.
+fn start(declaration: &Declaration) -> Result<TokenStream> {
+    let name = declaration.name.unraw().to_string();
+    let (token, symbol) = (declaration.token()?, symbol_name(declaration));
+    let returns = return_type(declaration);
+    let parameters = &declaration.parameters;
+    let writes = |form: &Form| !matches!(form, Form::Value | Form::To | Form::ToSlice);
+    let has_outputs = parameters.iter().any(|parameter| writes(&parameter.form));
+    let (lifetimes, call) = if has_outputs {
+        (quote!(<'call>), quote!('call))
+    } else {
+        (quote!(), quote!('static))
+    };
+    let typed: Vec<_> = parameters
+        .iter()
+        .map(|Parameter { name, form, plain }| {
+            let seen = if writes(form) {
+                form.rust_type_for(plain, &call)
+            } else {
+                form.rust_type(plain)
+            };
+            quote!(#name: #seen)
+        })
+        .collect();
+    let entries: Vec<_> = parameters
+        .iter()
+        .map(|Parameter { name, form, plain }| {
+            let (method, argument) = (form.method(), form.argument(name));
+            quote!(::host_fn::__private::Entry::#method::<#plain>(#argument))
+        })
+        .collect();
+    let count = Literal::usize_unsuffixed(parameters.len() + 1);
+    let reply = Ident::new("reply", Span::mixed_site());
+    let status = Ident::new("status", Span::mixed_site());
+    let posts = Ident::new("posts", Span::mixed_site());
+    let started = quote! {
+        ::host_fn::__private::start::<#returns, #count>(
+            &#symbol,
+            |#reply| [#(#entries.into(),)* #reply.entry().into()],
+            ::core::marker::PhantomData,
+        )
+    };
+    let post = (declaration.returns.is_none() && !has_outputs).then(|| {
+        let doc = format!(
+            "For device code: calls [`{name}`] without waiting for it, as one of the calls of `posts`."
+        );
+        quote! {
+            #[doc = #doc]
+            ///
+            /// It waits for the oldest of these calls if there are too many, and for this call if it does
+            /// not fit a slot or no slot is free. Requires `device-rt`'s feature `start`.
+            #[inline]
+            #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
+            pub fn post<const CALLS: usize>(
+                #posts: &mut ::host_fn::Posts<CALLS>,
+                #(#typed),*
+            ) {
+                ::host_fn::__private::post(#posts, || #started, || {
+                    let mut #reply = ::host_fn::__private::Reply::<#returns>::pending();
+                    let #status = ::host_fn::__private::call(
+                        &#symbol,
+                        [#(#entries,)* #reply.entry()],
+                    );
+                    #reply.result(#status)
+                })
+            }
+        }
+    });
+    let doc = format!("For device code: calls [`{name}`] and returns while it runs.");
+    Ok(quote! {
+        impl #token {
+            #[doc = #doc]
+            ///
+            /// Values, and data that the host only reads, are copied. Requires `device-rt`'s feature
+            /// `start`.
+            ///
+            /// # Errors
+            /// The arguments do not fit a slot (`REFUSED_MAPPING`), or the calls in flight that do not
+            /// block take half of the slots (`TOO_MANY`). The call was not made.
+            #[inline]
+            #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
+            pub fn start #lifetimes(#(#typed),*) -> ::core::result::Result<
+                ::host_fn::Started<#call, #returns, #count>,
+                ::host_fn::CallError,
+            > {
+                #started
+            }
+
+            #post
+        }
+    })
+}
+
 /// The type by which a host binds a closure to the declaration.
 fn token(declaration: &Declaration) -> Result<TokenStream> {
     let Declaration {
@@ -186,6 +281,22 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
             let method = form.method();
             quote!(#method::<#plain>)
         });
+    let takes: Vec<_> = takes.collect();
+    let asynchronous: Vec<_> = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { form, plain, .. }| form.rust_type_for(plain, &quote!('call)))
+        .collect();
+    // A lifetime that appears in no parameter cannot appear in the result.
+    let borrows = declaration
+        .parameters
+        .iter()
+        .any(|Parameter { form, .. }| *form != Form::Value);
+    let (for_call, call) = if borrows {
+        (quote!(for<'call>), quote!('call))
+    } else {
+        (quote!(), quote!('static))
+    };
     // One more entry than parameters: the reply.
     let count = Literal::usize_unsuffixed(types.len() + 1);
     let doc =
@@ -232,6 +343,63 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                         reply.finish(function(#(#locals),*), message)
                     },
                 )
+            }
+        }
+
+        ::host_fn::__if_async! {
+            impl #token {
+                /// Binds an asynchronous function that cannot fail: a closure that returns
+                /// `Box::pin(async move { .. })`. No host thread waits for the future.
+                #[allow(clippy::type_complexity, reason = "as many as were declared")]
+                pub fn bind_async<F>(function: F) -> ::host_fn::BoundAsync<impl ::host_fn::AsyncAdapter>
+                where
+                    F: #for_call ::core::ops::Fn(#(#asynchronous),*)
+                            -> ::host_fn::BoxFuture<#call, #returns>
+                        + ::core::marker::Send + ::core::marker::Sync + 'static,
+                {
+                    ::host_fn::__private::bind_async(
+                        Self::NAME,
+                        Self::SIGNATURE,
+                        #count,
+                        move |arguments| {
+                            #(let #locals = arguments.#takes()?;)*
+                            let reply = arguments.reply::<#returns>()?;
+                            let future = function(#(#locals),*);
+                            ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
+                                ::host_fn::__private::finish::<
+                                    #returns, ::core::convert::Infallible,
+                                >(reply, ::core::result::Result::Ok(future.await))
+                            }))
+                        },
+                    )
+                }
+
+                /// [`bind_async`](Self::bind_async) for a function that may fail. Its error ends the
+                /// call with a status, and the host reports the error's text.
+                #[allow(clippy::type_complexity, reason = "as many as were declared")]
+                pub fn try_bind_async<F, E>(
+                    function: F,
+                ) -> ::host_fn::BoundAsync<impl ::host_fn::AsyncAdapter>
+                where
+                    F: #for_call ::core::ops::Fn(#(#asynchronous),*)
+                            -> ::host_fn::BoxFuture<#call, ::core::result::Result<#returns, E>>
+                        + ::core::marker::Send + ::core::marker::Sync + 'static,
+                    E: ::core::fmt::Display + 'static,
+                {
+                    ::host_fn::__private::bind_async(
+                        Self::NAME,
+                        Self::SIGNATURE,
+                        #count,
+                        move |arguments| {
+                            #(let #locals = arguments.#takes()?;)*
+                            let reply = arguments.reply::<#returns>()?;
+                            let future = function(#(#locals),*);
+                            ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
+                                ::host_fn::__private::finish(reply, future.await)
+                            }))
+                        },
+                    )
+                }
             }
         }
     })

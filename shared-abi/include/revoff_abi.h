@@ -216,7 +216,7 @@
 /** Symbol that represents it in an image. */
 #define REVOFF_PRINT_SYMBOL "__revoff_fn_revoff_print"
 
-/** The text verbatim. */
+/** The text verbatim. If argument 2 is not 0, the pieces with that number precede it. */
 #define REVOFF_PRINT_TEXT 0u
 
 /** The text, an `i64` in decimal, and the end of the line. */
@@ -224,6 +224,16 @@
 
 /** The text, an `f64` with six digits after the point, and the end of the line. */
 #define REVOFF_PRINT_DOUBLE 2u
+
+/**
+ * Keeps the text as a piece of a longer one. Argument 2 is the number of the pieces before it; 0: none.
+ * The host replaces it by the number of the pieces with this one, or by 0 if it has not kept the
+ * piece, because pieces take too much memory.
+ */
+#define REVOFF_PRINT_PIECE 3u
+
+/** A flag: print on the standard error. */
+#define REVOFF_PRINT_STDERR 256u
 
 /**
  * No answer: the value of a caller's status word before the call, and after it if the device
@@ -254,6 +264,9 @@
 
 /** The host has aborted the launch. If the function runs, its results will not be copied back. */
 #define REVOFF_STATUS_ABORTED 7u
+
+/** Too many calls that do not block are in flight; this one was not made. Not on a wire. */
+#define REVOFF_STATUS_TOO_MANY 8u
 
 /** Size of a block in bytes. */
 #define REVOFF_BOUNCE_BLOCK 16384u

@@ -29,6 +29,9 @@ impl Status {
     /// The host has aborted the launch. If the function runs, its results will not be copied back.
     pub const ABORTED: Status = Status(7);
 
+    /// Too many calls that do not block are in flight; this one was not made. Not on a wire.
+    pub const TOO_MANY: Status = Status(8);
+
     /// Short text for messages; for unknown values too.
     #[must_use]
     pub const fn describe(self) -> &'static str {
@@ -41,6 +44,9 @@ impl Status {
             Self::SHUTTING_DOWN => "host runtime shutting down",
             Self::NOT_OFFLOADED => "not offloaded",
             Self::ABORTED => "launch aborted",
+            Self::TOO_MANY => {
+                "too many started calls in flight: wait for some, or increase REVOFF_SLOTS"
+            }
             _ => "unknown status",
         }
     }

@@ -14,6 +14,31 @@ use shared_abi::wire::native::{
 
 use crate::arch::{Space, Spaces};
 
+/// Whether the host can copy from and to an address while it serves a call.
+pub trait Reach: Copy {
+    /// Whether it can.
+    fn is_reachable(self, addr: u64) -> bool;
+}
+
+impl Reach for Spaces {
+    #[inline(always)]
+    fn is_reachable(self, addr: u64) -> bool {
+        self.of(addr) == Space::Global
+    }
+}
+
+/// The host copies nothing, so all ranges are copied with the request: the caller may change and free
+/// their memory while a call is in flight that it does not wait for.
+#[derive(Clone, Copy, Debug)]
+pub struct CopiesAll;
+
+impl Reach for CopiesAll {
+    #[inline(always)]
+    fn is_reachable(self, _addr: u64) -> bool {
+        false
+    }
+}
+
 /// The largest range in device memory that is marshalled although the host could copy it. For
 /// larger ones the stores cost more than the copies.
 const SMALL: u64 = 128;
@@ -26,8 +51,8 @@ const MAX_EXTENT_BYTES: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 /// It depends on the arguments alone, so it is computed again when it is needed, and never
 /// stored.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    spaces: Spaces,
+pub struct Layout<S> {
+    spaces: S,
     request_rows: u32,
     reply_rows: u32,
     /// Their sum, with a row for an extent: the only one of the three that decides about later entries.
@@ -57,10 +82,10 @@ impl Placement {
     };
 }
 
-impl Layout {
+impl<S: Reach> Layout<S> {
     /// The layout of a request with `count` entries, before its first.
     #[must_use]
-    pub fn new(count: u32, spaces: Spaces) -> Self {
+    pub fn new(count: u32, spaces: S) -> Self {
         let (rows, list) = if is_list_in_slot(count) {
             (HEADER_ROWS + count * ENTRY_ROWS, 0)
         } else {
@@ -132,7 +157,7 @@ impl Layout {
             .used_rows
             .saturating_add(rows.saturating_mul(directions));
         let fits_slot = used_rows <= MAX_ROWS;
-        let reachable = self.spaces.of(addr) == Space::Global;
+        let reachable = self.spaces.is_reachable(addr);
         if reachable && (size > SMALL || !fits_slot || self.marshalled == MAX_MARSHALLED) {
             self.has_device_ranges = true;
             return Placement::DEVICE;
@@ -173,7 +198,7 @@ mod tests {
 
     const STACK: u64 = 0x1000;
 
-    fn layout() -> Layout {
+    fn layout() -> Layout<Spaces> {
         Layout::new(1, Spaces::with_stack(STACK, u64::MAX))
     }
 

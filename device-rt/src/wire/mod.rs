@@ -11,6 +11,8 @@ pub mod gcc_slot;
 #[cfg(feature = "gcc-wires")]
 pub mod gcn_queue;
 pub mod native;
+#[cfg(feature = "start")]
+pub(crate) mod started;
 #[cfg(test)]
 mod tests;
 

@@ -17,7 +17,7 @@ use crate::call::Call;
 use crate::claims::{self, Claim};
 use crate::host_written::RuntimeConfig;
 use crate::lanes::{self, Lanes};
-use crate::marshal::native::{Layout, Placement};
+use crate::marshal::native::{Layout, Placement, Reach};
 use crate::wake::wake_host;
 
 /// Calls through a slot for the lanes that call together.
@@ -83,17 +83,17 @@ impl Wire for Native {
 /// It keeps nothing that can be computed again: on a GPU, reading the host's variables and
 /// walking the arguments once more is cheaper than registers that keep both while the call
 /// waits.
-struct Request<'a> {
-    runtime: &'a RuntimeConfig,
-    call: Call,
-    rows: u32,
-    reply_rows: u32,
+pub(super) struct Request<'a, S> {
+    pub(super) runtime: &'a RuntimeConfig,
+    pub(super) call: Call<S>,
+    pub(super) rows: u32,
+    pub(super) reply_rows: u32,
     /// Whether the request orders memory outside its slot.
-    is_ordered: bool,
-    lanes: Lanes,
+    pub(super) is_ordered: bool,
+    pub(super) lanes: Lanes,
 }
 
-impl Request<'_> {
+impl<S: Reach> Request<'_, S> {
     /// Claims a slot and an extent of `blocks`, publishes the request, and waits for the reply.
     ///
     /// # Safety
@@ -171,7 +171,7 @@ impl Request<'_> {
 
     /// Writes the request, its header last.
     #[inline(always)]
-    fn write_request(&self, at: LaneRows, extent: Extent) {
+    pub(super) fn write_request(&self, at: LaneRows, extent: Extent) {
         let producer = self.producer();
         let count = self.call.args.count();
         producer.prefetch_request(at, self.rows);
@@ -224,7 +224,7 @@ impl Request<'_> {
     /// Copies back the marshalled bytes that the host changed: those of the entries whose bits are
     /// set in `written`.
     #[inline(always)]
-    fn read_results(&self, at: LaneRows, extent: Extent, written: u32) {
+    pub(super) fn read_results(&self, at: LaneRows, extent: Extent, written: u32) {
         let mut written = u64::from(written);
         if self.call.args.count() > WRITTEN_BITS {
             written |= self.producer().written_high(at, |_| {});
@@ -256,7 +256,7 @@ impl Request<'_> {
     }
 
     #[inline(always)]
-    fn producer(&self) -> Producer<Mapped> {
+    pub(super) fn producer(&self) -> Producer<Mapped> {
         let (wire, lanes) = (self.runtime.wire(), self.runtime.lanes());
         // SAFETY: the host filled `runtime` with the address of a wire with slots for that many
         // lanes, which it keeps while kernels of this image run.
@@ -271,7 +271,7 @@ impl Request<'_> {
     }
 
     #[inline(always)]
-    fn device(&self) -> DeviceMemory {
+    pub(super) fn device(&self) -> DeviceMemory {
         // SAFETY: the host wrote the address of the claims, which it keeps while kernels of this
         // image run.
         unsafe { arch::device_memory(self.runtime.claims()) }
@@ -280,7 +280,7 @@ impl Request<'_> {
 
 /// Walks the layout of a call, whose arguments all fit.
 #[inline(always)]
-fn each_entry(call: Call, mut visit: impl FnMut(u32, (u64, u64, MapKind), Placement)) {
+fn each_entry<S: Reach>(call: Call<S>, mut visit: impl FnMut(u32, (u64, u64, MapKind), Placement)) {
     let mut layout = Layout::new(call.args.count(), call.spaces);
     for i in 0..call.args.count() {
         let argument = call.args.get(i);
@@ -482,7 +482,7 @@ impl<S: SystemWords> Producer<S> {
 
     /// A row of the reply to a lane that is done. It may arrive a little later.
     #[inline(always)]
-    fn arrived_row(&self, at: LaneRows, row: u32, pause: impl Fn(u32)) -> [u32; 2] {
+    pub(super) fn arrived_row(&self, at: LaneRows, row: u32, pause: impl Fn(u32)) -> [u32; 2] {
         let mut attempt = 0;
         loop {
             if let Some(cells) = self.row(at, self.reply_offset(at, row)) {
@@ -495,7 +495,7 @@ impl<S: SystemWords> Producer<S> {
 
     /// The data of the row at byte offset `offset`, if it has arrived.
     #[inline(always)]
-    fn row(&self, at: LaneRows, offset: usize) -> Option<[u32; 2]> {
+    pub(super) fn row(&self, at: LaneRows, offset: usize) -> Option<[u32; 2]> {
         let [first, second] = self.system.load_pair(offset);
         Some([
             cell_data(first, at.claim.seq)?,
@@ -505,7 +505,7 @@ impl<S: SystemWords> Producer<S> {
 
     /// Byte offset of the row that the lanes poll.
     #[inline(always)]
-    fn polled_offset(&self, at: LaneRows) -> usize {
+    pub(super) fn polled_offset(&self, at: LaneRows) -> usize {
         if at.count == 1 {
             self.reply_offset(at, 0)
         } else {

@@ -11,26 +11,58 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
+/// A standard stream of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// The standard output.
+    #[default]
+    Output,
+    /// The standard error.
+    Error,
+}
+
+impl Stream {
+    /// Its name in messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Output => "the standard output",
+            Self::Error => "the standard error",
+        }
+    }
+
+    const fn descriptor(self) -> c_int {
+        match self {
+            Self::Output => libc::STDOUT_FILENO,
+            Self::Error => libc::STDERR_FILENO,
+        }
+    }
+}
+
 /// Prints `text` as output of the program, like NVIDIA's driver and GCC's plugins. It first flushes
 /// C's standard output, and does not use Rust's handle, whose lock the program may hold while it
 /// waits for the kernel. On a terminal, control characters are escaped: a device is not trusted
 /// with the terminal either.
-pub(crate) fn print(text: &[u8]) {
-    static LOST: AtomicBool = AtomicBool::new(false);
+pub(crate) fn print(stream: Stream, text: &[u8]) {
+    static LOST: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
     // Relaxed, here and at the load: a count for messages.
     WRITERS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: `isatty` takes any number as a descriptor.
-    let is_terminal = unsafe { libc::isatty(libc::STDOUT_FILENO) } == 1;
+    let is_terminal = unsafe { libc::isatty(stream.descriptor()) } == 1;
     let text = if is_terminal {
         printable(text)
     } else {
         Cow::Borrowed(text)
     };
+    let written = match stream {
+        Stream::Output => write_stdout(&text),
+        Stream::Error => write_stderr(&text),
+    };
     // Relaxed: the first thread that fails reports it, and the flag guards nothing else.
-    if let Err(error) = write_stdout(&text)
-        && !LOST.swap(true, Ordering::Relaxed)
+    if let Err(error) = written
+        && !LOST[stream as usize].swap(true, Ordering::Relaxed)
     {
-        tracing::error!(%error, "output of kernels is lost: writing to the standard output failed");
+        let stream = stream.name();
+        tracing::error!(%error, "output of kernels is lost: writing to {stream} failed");
     }
     WRITERS.fetch_sub(1, Ordering::Relaxed);
 }

@@ -257,7 +257,7 @@ impl Image {
             let Some(name) = symbol.name.strip_prefix(FUNCTION_PREFIX) else {
                 continue;
             };
-            if name == print::FUNCTION {
+            if name == print::FUNCTION || log_calls::FUNCTIONS.contains(&name) {
                 continue;
             }
             let signature = self

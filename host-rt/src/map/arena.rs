@@ -8,6 +8,7 @@ use std::{
 /// The largest alignment that an argument may request.
 pub(super) const MAX_ALIGN: usize = 4096;
 
+/// The smallest allocation, unless less may stay allocated.
 const MIN_CHUNK: usize = 64 << 10;
 
 /// A bump allocator that is emptied after each request and keeps its memory for
@@ -78,7 +79,11 @@ impl Arena {
         // Twice the last chunk, so that a request fills few chunks and the next similar one fits
         // into the last of them.
         let twice = self.chunk.as_ref().map_or(0, |chunk| chunk.size) * 2;
-        let fresh = Chunk::new(bytes.max(MIN_CHUNK).max(twice.min(self.keep)))?;
+        let fresh = Chunk::new(
+            bytes
+                .max(MIN_CHUNK.min(self.keep))
+                .max(twice.min(self.keep)),
+        )?;
         self.full.extend(self.chunk.replace(fresh));
         self.used = 0;
         Some(())

@@ -196,6 +196,59 @@ impl Mapper {
     }
 }
 
+/// The arguments of a request that are mapped for longer than a call: until this is dropped.
+pub(crate) struct Mapped(Scratch);
+
+impl Mapped {
+    /// Maps `args`, within `limits` and the rest of `budget`.
+    ///
+    /// # Errors
+    /// The arguments are rejected or a copy fails.
+    pub(crate) fn new<T: Transfer + ?Sized>(
+        limits: Limits,
+        budget: Arc<Budget>,
+        args: &[Arg],
+        present: &PresentTable,
+        transfer: &mut T,
+    ) -> Result<Self, MapError> {
+        // An error drops it, which ends the request.
+        let mut this = Self(Scratch::new(limits.keep_bytes, BudgetShare::new(budget)));
+        let scratch = &mut this.0;
+        scratch.prepare(&limits, args, present)?;
+        if !scratch.fetches.is_empty() {
+            transfer.fetch(&scratch.fetches).map_err(MapError::Fetch)?;
+        }
+        if !scratch.sites.is_empty() {
+            scratch.attach(args, present)?;
+        }
+        Ok(this)
+    }
+
+    /// The arguments for the function. Each [`HostArg::ptr`] is valid for reads and writes of its size,
+    /// unless it is null or a `FIRSTPRIVATE_INT`, until this is dropped.
+    pub(crate) fn args(&self) -> &[HostArg] {
+        &self.0.args
+    }
+
+    /// Copies results back. Nothing else uses the memory of the arguments meanwhile.
+    ///
+    /// # Errors
+    /// A copy fails.
+    pub(crate) fn store<T: Transfer + ?Sized>(&mut self, transfer: &mut T) -> Result<(), MapError> {
+        self.0.detach();
+        if !self.0.stores.is_empty() {
+            transfer.store(&self.0.stores).map_err(MapError::Store)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        drop(ScratchGuard(&mut self.0));
+    }
+}
+
 /// The mapped data that arguments may lie in.
 enum Data<'a> {
     Present(&'a PresentTable),
@@ -228,8 +281,9 @@ struct Scratch {
     held: Vec<Arc<Present>>,
 }
 
-// SAFETY: the lists with raw pointers are empty except during a method call, on the thread that has
-// the mapper. The arena and the present data can be sent.
+// SAFETY: raw pointers in the lists point into the arena and into present data, both of which the scratch
+// keeps until its request ends and which can be sent, or (in a `Mapper`) to memory of a method call, on
+// the thread of that call.
 unsafe impl Send for Scratch {}
 
 impl Scratch {

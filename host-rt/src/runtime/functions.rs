@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use host_fn::HostFunction;
+use host_fn::{AsyncHostFunction, HostFunction};
 
 use super::{Result, RuntimeError};
-use crate::serve::{RawFunction, RegisteredFunction};
+use crate::serve::{RawFunction, RegisteredFunction, Spawn};
 
 /// The functions that an image is loaded with, by name.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,25 @@ impl Functions {
     pub fn add(&mut self, function: impl HostFunction) -> Result<&mut Self> {
         let name = function.name().to_owned();
         self.insert(RegisteredFunction::typed(name, Box::new(function)))
+    }
+
+    /// Adds an asynchronous function that was declared with
+    /// [`host_functions!`](host_fn::host_functions) and bound with `bind_async`. `spawn` runs its calls
+    /// on an executor, such as tokio's: `move |call| { runtime.spawn(call); }`.
+    ///
+    /// A call that waits needs no host thread. The thread that polls it to its end also copies results
+    /// back to the device.
+    ///
+    /// # Errors
+    /// A function of that name is registered already.
+    pub fn add_async(
+        &mut self,
+        function: impl AsyncHostFunction,
+        spawn: impl Spawn,
+    ) -> Result<&mut Self> {
+        let name = function.name().to_owned();
+        let (function, spawn) = (Box::new(function), Box::new(spawn));
+        self.insert(RegisteredFunction::asynchronous_on(name, function, spawn))
     }
 
     /// Adds a C function under `name`. It is called with the addresses that the device sent; it is

@@ -58,7 +58,7 @@ impl Runtime {
         } = connect::connect(&self.inner, image, &*module, kind)?;
         let mut known = Vec::new();
         let declared = metadata.functions.iter().map(|f| (f.name.as_str(), None));
-        let own = std::iter::once(self.inner.server.print_function());
+        let own = self.inner.server.own_functions().iter();
         let registered = own.chain(functions.iter());
         let registered = registered.map(|entry| (entry.name(), Some(entry)));
         for (name, entry) in declared.chain(registered) {

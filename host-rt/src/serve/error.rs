@@ -85,6 +85,23 @@ pub enum CallError {
         /// The panic's message.
         message: String,
     },
+    /// The future of the asynchronous function was dropped before it was ready.
+    #[error(
+        "the future of host function `{function}` was dropped before it was ready: keep its executor \
+         running until the launch has ended"
+    )]
+    Dropped {
+        /// The function.
+        function: String,
+    },
+    /// The executor of the asynchronous function did not take its future.
+    #[error("the executor of host function `{function}` panicked: {message}")]
+    NotSpawned {
+        /// The function.
+        function: String,
+        /// The panic's message.
+        message: String,
+    },
     /// A message on the wire was invalid.
     #[error("wire `{wire}`: {reason}")]
     Protocol {

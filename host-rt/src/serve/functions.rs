@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use host_fn::{HostFunction, RawArg};
+use host_fn::{AsyncHostFunction, BoxFuture, HostFunction, RawArg};
 use shared_abi::status::Status;
 
 use super::CallError;
@@ -56,6 +56,24 @@ pub trait ForeignFunction: Send + Sync {
     unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), ForeignError>;
 }
 
+/// Runs the calls of asynchronous host functions, on an executor of the application.
+///
+/// Implemented for closures: `move |call| { runtime.spawn(call); }`.
+pub trait Spawn: Send + Sync + 'static {
+    /// Has `call` polled until it is ready, which it is when the device has its result. Returns without
+    /// waiting for it.
+    ///
+    /// If `call` is dropped before, the device's call fails. If it is leaked, the device waits until its
+    /// launch is aborted.
+    fn spawn(&self, call: BoxFuture<'static, ()>);
+}
+
+impl<F: Fn(BoxFuture<'static, ()>) + Send + Sync + 'static> Spawn for F {
+    fn spawn(&self, call: BoxFuture<'static, ()>) {
+        self(call);
+    }
+}
+
 /// Access to device memory while a request is served. Bytes that the request carries are read from
 /// it, and written to its reply; all others are in device memory.
 pub trait RequestMemory {
@@ -80,6 +98,8 @@ pub trait RequestMemory {
 
 enum Callee {
     Typed(Box<dyn HostFunction>),
+    /// With the executor that runs its calls.
+    Async(Box<dyn AsyncHostFunction>, Box<dyn Spawn>),
     Raw(RawFunction),
     Foreign(Arc<dyn ForeignFunction>),
 }
@@ -163,6 +183,23 @@ impl RegisteredFunction {
         Self::new(name, Callee::Typed(function))
     }
 
+    /// An asynchronous function with a typed declaration, and the executor that runs its calls.
+    pub(crate) fn asynchronous_on(
+        name: String,
+        function: Box<dyn AsyncHostFunction>,
+        spawn: Box<dyn Spawn>,
+    ) -> Self {
+        Self::new(name, Callee::Async(function, spawn))
+    }
+
+    /// The asynchronous function, if it is one, and its executor.
+    pub(super) fn asynchronous(&self) -> Option<(&dyn AsyncHostFunction, &dyn Spawn)> {
+        match &self.callee {
+            Callee::Async(function, spawn) => Some((&**function, &**spawn)),
+            Callee::Typed(_) | Callee::Raw(_) | Callee::Foreign(_) => None,
+        }
+    }
+
     /// A function with a C signature. The caller of `add_raw` ensures that it is safe to call.
     pub(crate) fn raw(name: String, function: RawFunction) -> Self {
         Self::new(name, Callee::Raw(function))
@@ -185,7 +222,7 @@ impl RegisteredFunction {
     pub(crate) fn must_map(&self, args: &[Arg]) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.must_map(args),
-            Callee::Typed(_) | Callee::Raw(_) => false,
+            Callee::Typed(_) | Callee::Async(..) | Callee::Raw(_) => false,
         }
     }
 
@@ -193,7 +230,7 @@ impl RegisteredFunction {
     pub(crate) fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.may_have_mapped(addr, size),
-            Callee::Typed(_) | Callee::Raw(_) => false,
+            Callee::Typed(_) | Callee::Async(..) | Callee::Raw(_) => false,
         }
     }
 
@@ -218,6 +255,7 @@ impl RegisteredFunction {
     pub(crate) fn signature(&self) -> u64 {
         match &self.callee {
             Callee::Typed(function) => function.signature(),
+            Callee::Async(function, _) => function.signature(),
             Callee::Raw(_) | Callee::Foreign(_) => 0,
         }
     }
@@ -254,6 +292,7 @@ impl RegisteredFunction {
                 // SAFETY: our caller ensures that the pointers are valid.
                 unsafe { function.call(pointers) }.map_err(FunctionError::Foreign)
             }
+            Callee::Async(..) => unreachable!("an asynchronous function is started"),
             Callee::Typed(function) => {
                 let mut message = String::new();
                 // SAFETY: our caller ensures that the arguments are valid.
@@ -267,7 +306,7 @@ impl RegisteredFunction {
     }
 
     /// Runs `call`, which calls the function, and times one of [`SAMPLE_INTERVAL`] calls.
-    fn timed<R>(&self, call: impl FnOnce() -> R) -> R {
+    pub(super) fn timed<R>(&self, call: impl FnOnce() -> R) -> R {
         // Relaxed: a rough count.
         let calls = self.calls.load(Ordering::Relaxed);
         self.calls.store(calls.wrapping_add(1), Ordering::Relaxed);

@@ -16,7 +16,7 @@ use shared_abi::wire::native::RequestMeta;
 use targets::count::Count;
 
 use crate::base::catch_panic::catch_panic;
-use crate::base::output;
+use crate::base::output::{self, Stream};
 
 use super::call_context::current_call;
 use super::call_state::CallState;
@@ -233,7 +233,8 @@ impl Server {
         let Some(native) = served.find(|wire| wire.kind == WireKind::NATIVE) else {
             return false;
         };
-        let mut has_aborted = false;
+        let pending = &self.requests.pending;
+        let mut has_aborted = pending.abort(|| self.copier(), &is_chosen, &mut report);
         for call in self.calls() {
             if let Some(AbortedCall {
                 launch,
@@ -269,7 +270,10 @@ impl Server {
     /// and, if some functions wait for kernels, the resources that calls have exhausted.
     pub(crate) fn pending(&self) -> Vec<String> {
         let functions = self.requests.functions.load();
-        let is_printing = self.output.text.is_pending() || output::is_writing();
+        let texts = [&self.output.text, &self.output.error];
+        let is_pending = texts.map(|text| text.is_pending());
+        // Another runtime of the process may be writing.
+        let is_elsewhere = is_pending == [false; 2] && output::is_writing();
         let calls = self.calls();
         let describe = |call: &Arc<InFlight>| {
             let name = functions.name_of(call.function()?);
@@ -280,12 +284,16 @@ impl Server {
             })
         };
         let mut pending: Vec<String> = calls.iter().filter_map(describe).collect();
+        pending.extend(self.requests.pending.describe());
         let (abandoned, threads) = (self.abandoned_threads().len(), self.config.threads);
         pending.extend((abandoned >= threads).then(|| {
             let threads = Count(threads as u64, "host thread");
             format!("calls that no thread is left for, of {threads} (GOMP_REVERSE_OFFLOAD_THREADS)")
         }));
-        pending.extend(is_printing.then(|| "the standard output".to_owned()));
+        for (text, is_pending) in texts.into_iter().zip(is_pending) {
+            let is_blocked = is_pending || (is_elsewhere && text.stream() == Stream::Output);
+            pending.extend(is_blocked.then(|| text.stream().name().to_owned()));
+        }
         // Relaxed: a count for messages. It no longer includes a function on this thread, whose
         // wait has just ended.
         let is_nested =
@@ -299,7 +307,7 @@ impl Server {
 
     /// Describes the resources that the calls in flight have exhausted.
     fn exhausted(&self) -> Vec<String> {
-        let calls = self.calls();
+        let (calls, waiting) = (self.calls(), self.requests.pending.list());
         let mut exhausted = Vec::new();
         for served in self.wires.served() {
             let wire = &served.wire;
@@ -309,10 +317,13 @@ impl Server {
             let is_of_wire = |call: &&Arc<InFlight>| {
                 call.wire.load(Ordering::Relaxed) == wire.kind.0 && !call.state.is_aborted()
             };
+            let of_waiting = waiting.iter().filter_map(|call| call.slot);
+            let of_waiting = of_waiting.filter(|(kind, _)| *kind == wire.kind.0);
             let used: BTreeSet<_> = calls
                 .iter()
                 .filter(is_of_wire)
                 .map(|call| call.slot.load(Ordering::Relaxed))
+                .chain(of_waiting.map(|(_, slot)| slot))
                 .collect();
             if used.len() >= slots as usize {
                 let variable = match wire.kind {
@@ -332,7 +343,10 @@ impl Server {
             let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
             call.bounce.each_ref().map(load)
         });
-        let extents: Vec<_> = extents.collect();
+        let of_waiting = waiting
+            .iter()
+            .map(|call| [call.bounce.start, call.bounce.end]);
+        let extents: Vec<_> = extents.chain(of_waiting).collect();
         // Another call probably needs as much as the largest of these.
         let lengths = extents
             .iter()

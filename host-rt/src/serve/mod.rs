@@ -5,11 +5,13 @@
 //! | `threads` | which thread polls, waits and is woken: a state machine |
 //! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
-//! | `worker`, `call_context` | serving one request |
+//! | `worker`, `call_context`, `transfer`, `panic_message` | serving one request |
+//! | `async_call` | calls of asynchronous functions |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `abort`, `call_state` | aborting the calls of a launch |
-//! | `output_flush`, `print`, `text` | the text that kernels print |
+//! | `output_flush`, `pieces`, `print`, `text` | the text that kernels print |
+//! | `log` | the records that kernels log |
 //!
 //! While no kernel runs, all threads sleep.
 //!
@@ -20,6 +22,7 @@
 //! a log subscriber runs, except `attaching`, with which mapped memory is allocated.
 
 mod abort;
+mod async_call;
 mod call_context;
 mod call_state;
 mod change_flag;
@@ -30,7 +33,10 @@ mod functions;
 mod idle;
 mod in_flight;
 mod launch_wire;
+mod log;
 mod output_flush;
+mod panic_message;
+mod pieces;
 mod poller;
 mod print;
 mod served_wire;
@@ -40,6 +46,7 @@ mod testing;
 mod text;
 mod thread_loop;
 mod threads;
+mod transfer;
 mod wake;
 mod wires;
 mod worker;
@@ -50,13 +57,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use host_fn::HostFunction;
 use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 
+use self::async_call::PendingCalls;
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::failures::LaunchState;
 use self::failures::Launches;
-pub use self::functions::{ForeignError, ForeignFunction, RawFunction, RequestMemory};
+pub use self::functions::{ForeignError, ForeignFunction, RawFunction, RequestMemory, Spawn};
 pub(crate) use self::functions::{FunctionTable, RegisteredFunction};
 use self::in_flight::InFlight;
 pub use self::launch_wire::LaunchWire;
@@ -71,8 +80,8 @@ use crate::map::{Budget, PresentTable};
 use crate::wire::{Reserved, WireConfig};
 
 pub use self::call_context::{CallContext, current_call};
+pub(crate) use self::panic_message::panic_message;
 pub(crate) use self::thread_loop::serve_until;
-pub(crate) use self::worker::panic_message;
 
 /// Configuration of a server.
 #[derive(Clone, Debug)]
@@ -164,13 +173,15 @@ impl Drop for LaunchGuard<'_> {
 /// State shared by the requests of all kernels.
 struct Requests {
     functions: ArcSwap<FunctionTable>,
-    /// The function that prints for kernels.
-    print: Arc<RegisteredFunction>,
+    /// The functions that every image may call: those that print and log.
+    own: Vec<Arc<RegisteredFunction>>,
     launches: Launches,
     /// The host memory that requests hold.
     budget: Arc<Budget>,
     /// The call that each worker serves.
     in_flight: Mutex<Vec<Weak<InFlight>>>,
+    /// The calls of asynchronous functions.
+    pending: PendingCalls,
     /// Number of host functions that wait for kernels.
     nested_waits: AtomicUsize,
     /// Whether all requests are refused.
@@ -181,7 +192,17 @@ impl Server {
     /// A server for `device`. It creates threads and allocates memory when they are needed.
     pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
         let output = Output::default();
-        let function = Box::new(Print(output.text.clone()));
+        let print = Box::new(Print {
+            output: output.text.clone(),
+            error: output.error.clone(),
+            pieces: Arc::clone(&output.pieces),
+        });
+        let own = [(FUNCTION, print as Box<dyn HostFunction>)]
+            .into_iter()
+            .chain(log::functions(device.name(), &output.pieces))
+            .map(|(name, function)| RegisteredFunction::typed(name.to_owned(), function))
+            .map(Arc::new)
+            .collect();
         Arc::new(Self {
             device,
             reserved: Arc::default(),
@@ -191,10 +212,11 @@ impl Server {
             threads: Threads::new(config.threads, PollToken::default()),
             requests: Requests {
                 functions: ArcSwap::default(),
-                print: Arc::new(RegisteredFunction::typed(FUNCTION.to_owned(), function)),
+                own,
                 launches: Launches::default(),
                 budget: Budget::new(config.request_memory),
                 in_flight: Mutex::default(),
+                pending: PendingCalls::default(),
                 nested_waits: AtomicUsize::new(0),
                 refusing: AtomicBool::new(false),
             },
@@ -203,9 +225,9 @@ impl Server {
         })
     }
 
-    /// The function that prints for kernels, which every image may call.
-    pub(crate) fn print_function(&self) -> &Arc<RegisteredFunction> {
-        &self.requests.print
+    /// The functions that every image may call: those that print and log.
+    pub(crate) fn own_functions(&self) -> &[Arc<RegisteredFunction>] {
+        &self.requests.own
     }
 
     /// Changes the table of functions; `change` may run more than once. Removed functions are
@@ -268,6 +290,10 @@ impl Server {
         let was_running = self.requests.launches.end(launch);
         if was_running && launch.calls_host {
             self.poller.end_kernel();
+            self.drop_unfinished_texts(launch.key);
+            if !self.poller.is_running() {
+                self.drop_unfinished_texts(0);
+            }
         }
     }
 

@@ -7,15 +7,34 @@ use std::time::Instant;
 use shared_abi::wire::{WireKind, gcn_queue};
 
 use super::idle::Idle;
+use super::pieces::Pieces;
 use super::poller::PollToken;
 use super::text::Text;
 use super::{Server, Waiting};
+use crate::base::catch_panic::catch_panic;
+use crate::base::output::Stream;
 
 /// The text that kernels print.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Output {
+    /// That for the standard output, the only one with messages on a wire.
     pub(super) text: Text,
+    /// That for the standard error.
+    pub(super) error: Text,
+    /// The texts that have not arrived completely.
+    pub(super) pieces: Arc<Pieces>,
     flush: OutputFlush,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            text: Text::new(Stream::Output),
+            error: Text::new(Stream::Error),
+            pieces: Arc::default(),
+            flush: OutputFlush::default(),
+        }
+    }
 }
 
 /// Flush requests: the poller takes all text off the wires.
@@ -61,7 +80,19 @@ impl Server {
 
     /// Waits until all text taken so far is written; `false` if it is not by `until`.
     pub(crate) fn wait_for_output(&self, until: Option<Instant>) -> bool {
-        self.output.text.wait(self.output.text.end(), until)
+        let mut texts = [&self.output.text, &self.output.error].into_iter();
+        texts.all(|text| text.wait(text.end(), until))
+    }
+
+    /// Drops the pieces of texts that threads of the launch have not finished, because they have
+    /// trapped in between. A launch with the key 0 stands for all that are unknown.
+    pub(super) fn drop_unfinished_texts(&self, key: u32) {
+        for text in self.output.pieces.take_launch(key) {
+            let text = String::from_utf8_lossy(&text);
+            catch_panic(
+                || tracing::warn!(%text, "a device thread has ended while it printed this"),
+            );
+        }
     }
 
     /// Takes all text off the wires if a flush was requested.

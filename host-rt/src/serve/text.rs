@@ -1,4 +1,4 @@
-//! The queue of text between the wires and the standard output.
+//! The queue of text between the wires and a standard stream.
 //!
 //! The poller appends the text of kernels, and a separate thread writes it. So a blocked output,
 //! such as a full pipe, delays the end of kernels that print. A call waits at most 100 ms for the
@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::base::lock::{lock, wait, wait_until};
-use crate::base::output;
+use crate::base::output::{self, Stream};
 
 /// Maximum unwritten bytes. While there are more, text stays on the wires, so that a kernel waits
 /// that prints faster than the output accepts text.
@@ -26,6 +26,7 @@ pub(super) struct Text {
 
 #[derive(Debug, Default)]
 struct Shared {
+    stream: Stream,
     state: Mutex<State>,
     /// Text was added, written or awaited, or the queue was closed.
     changed: Condvar,
@@ -50,6 +51,22 @@ struct State {
 }
 
 impl Text {
+    /// An empty queue before `stream`.
+    pub(super) fn new(stream: Stream) -> Self {
+        let shared = Shared {
+            stream,
+            ..Shared::default()
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The stream on which the text is printed.
+    pub(super) fn stream(&self) -> Stream {
+        self.shared.stream
+    }
+
     /// Appends `text`, to be written. Returns the position of its end, and the writer that must be
     /// started if there is none.
     pub(super) fn push(&self, text: &[u8]) -> (u64, Option<Writer>) {
@@ -152,7 +169,11 @@ impl Writer {
     /// forever. If it cannot be created, the threads that wait for the text write it.
     pub(super) fn start(self) {
         self.start_by(|shared| {
-            let thread = std::thread::Builder::new().name("output".to_owned());
+            let name = match shared.stream {
+                Stream::Output => "output",
+                Stream::Error => "error output",
+            };
+            let thread = std::thread::Builder::new().name(name.to_owned());
             thread.spawn(move || shared.write_all()).map(drop)
         });
     }
@@ -209,7 +230,7 @@ impl Shared {
         let text: Vec<u8> = state.pending.drain(..writable).collect();
         state.is_writing = true;
         drop(state);
-        output::print(&text);
+        output::print(self.stream, &text);
         let mut state = lock(&self.state);
         state.is_writing = false;
         state.written += text.len() as u64;

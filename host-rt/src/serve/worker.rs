@@ -1,6 +1,5 @@
 //! Serving one request: arguments, function, results, completion.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,14 +10,17 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::async_call;
 use super::call_context::{CallContext, CallGuard};
 use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::in_flight::InFlight;
+use super::panic_message::message_of;
 use super::poller::Found;
+use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, RequestMemory, Server};
 use crate::device::{DeviceAddr, DeviceError};
-use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
+use crate::map::{Arg, HostArg, Limits, Mapper, RunError, clear};
 use crate::wire::{ArgRange, Copier, Request};
 
 /// Maximum number of arguments of a request.
@@ -136,6 +138,16 @@ impl Worker {
             )
         })?;
         let bounce = request.bounce_blocks(args, copier);
+        if function.asynchronous().is_some() {
+            let start = async_call::Start {
+                server,
+                function,
+                copier,
+                args: mem::take(args),
+                bounce,
+            };
+            return async_call::start(start, owned);
+        }
         let launch = request.launch();
 
         let _call = CallGuard::enter(CallContext { launch });
@@ -236,79 +248,11 @@ fn call_mapped(
         return Err(FunctionError::SharedArgument(argument));
     }
     clear(raw_args);
-    raw_args.extend(args.iter().map(|arg| RawArg {
-        ptr: arg.ptr,
-        size: arg.size,
-        kind: arg.kind,
-    }));
+    raw_args.extend(args.iter().map(raw_arg));
     // SAFETY: the mapper keeps the memory of each argument valid during this call. Only present
     // arguments are shared with other calls, and typed functions do not get them (checked above). A
     // typed function checks for overlaps within a call itself.
     unsafe { function.call(pointers, raw_args) }
-}
-
-/// The message of a caught panic. Leaks the payload, because its drop might panic too.
-fn message_of(panic: Box<dyn Any + Send>) -> String {
-    let message = panic_message(&*panic);
-    mem::forget(panic);
-    message
-}
-
-/// The message in a panic's payload.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "(no message)".to_owned())
-}
-
-/// Transfers the bytes of one request's arguments.
-struct RequestTransfer<'a> {
-    request: &'a mut Request,
-    copier: &'a mut Copier,
-    args: &'a [Arg],
-}
-
-impl RequestTransfer<'_> {
-    fn range(&self, piece: &Piece) -> ArgRange {
-        ArgRange::in_arg(&self.args[piece.entry()], piece.device(), piece.len())
-    }
-
-    /// Waits for the queue, even after a failure, since it may still be copying.
-    fn finish(
-        &mut self,
-        pieces: &[Piece],
-        started: Result<(), TransferError>,
-    ) -> Result<(), TransferError> {
-        let finished = self.copier.finish();
-        started?;
-        finished.map_err(|error| TransferError::of_any(pieces, error))
-    }
-}
-
-impl Transfer for RequestTransfer<'_> {
-    fn fetch(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
-        let started = pieces.iter().try_for_each(|piece| {
-            let range = self.range(piece);
-            // SAFETY: a piece is writable for its length until this returns, and `finish` below
-            // waits for started copies.
-            let read = unsafe { self.request.read(self.copier, range, piece.host()) };
-            read.map_err(|error| TransferError::of(piece, error))
-        });
-        self.finish(pieces, started)
-    }
-
-    fn store(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
-        let started = pieces.iter().try_for_each(|piece| {
-            let range = self.range(piece);
-            // SAFETY: a piece is readable for its length until this returns, and `finish` below
-            // waits for started copies.
-            let written = unsafe { self.request.write(self.copier, range, piece.host()) };
-            written.map_err(|error| TransferError::of(piece, error))
-        });
-        self.finish(pieces, started)
-    }
 }
 
 /// A request that another runtime shares while it maps the arguments.

@@ -116,6 +116,7 @@ constants! {
     "REVOFF_STATUS_SHUTTING_DOWN": Status::SHUTTING_DOWN.0 => 5,
     "REVOFF_STATUS_NOT_OFFLOADED": Status::NOT_OFFLOADED.0 => 6,
     "REVOFF_STATUS_ABORTED": Status::ABORTED.0 => 7,
+    "REVOFF_STATUS_TOO_MANY": Status::TOO_MANY.0 => 8,
 
     "REVOFF_WIRE_NONE": WireKind::NONE.0 => 0,
     "REVOFF_WIRE_GCC_SLOT": WireKind::GCC_SLOT.0 => 1,
@@ -137,6 +138,8 @@ constants! {
     "REVOFF_PRINT_TEXT": print::TEXT => 0,
     "REVOFF_PRINT_INTEGER": print::INTEGER => 1,
     "REVOFF_PRINT_DOUBLE": print::DOUBLE => 2,
+    "REVOFF_PRINT_PIECE": print::PIECE => 3,
+    "REVOFF_PRINT_STDERR": print::STDERR => 256,
     "REVOFF_NATIVE_MAX_ARGS": native::MAX_ARGS => 0x7_ffff,
     "REVOFF_NATIVE_ENTRIES_IN_SLOT": native::ENTRIES_IN_SLOT => 16,
     "REVOFF_NATIVE_HEADER_ROWS": native::HEADER_ROWS => 2,

@@ -1,32 +1,46 @@
-//! Captures the standard output of this process.
+//! Captures the standard output or error of this process.
 
 use std::fs::File;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-/// Captures the standard output until it is dropped. For tests in separate processes.
+/// Captures the standard output, or error, until it is dropped. For tests in separate processes.
 pub struct Captured {
     file: File,
-    stdout: OwnedFd,
+    descriptor: i32,
+    saved: OwnedFd,
 }
 
 impl Captured {
-    /// Starts capturing.
+    /// Starts to capture the standard output.
     ///
     /// # Panics
     /// The system cannot create a file.
     #[must_use]
     pub fn begin() -> Self {
+        Self::of(libc::STDOUT_FILENO)
+    }
+
+    /// Starts to capture the standard error.
+    ///
+    /// # Panics
+    /// The system cannot create a file.
+    #[must_use]
+    pub fn begin_errors() -> Self {
+        Self::of(libc::STDERR_FILENO)
+    }
+
+    fn of(descriptor: i32) -> Self {
         // SAFETY: creates descriptors, which only this owns.
-        let (file, stdout) = unsafe {
+        let (file, saved) = unsafe {
             (
-                libc::memfd_create(c"stdout".as_ptr(), libc::MFD_CLOEXEC),
-                libc::dup(libc::STDOUT_FILENO),
+                libc::memfd_create(c"captured".as_ptr(), libc::MFD_CLOEXEC),
+                libc::dup(descriptor),
             )
         };
         assert!(
-            file >= 0 && stdout >= 0,
+            file >= 0 && saved >= 0,
             "no file: {}",
             io::Error::last_os_error()
         );
@@ -34,10 +48,11 @@ impl Captured {
         let this = unsafe {
             Self {
                 file: File::from_raw_fd(file),
-                stdout: OwnedFd::from_raw_fd(stdout),
+                descriptor,
+                saved: OwnedFd::from_raw_fd(saved),
             }
         };
-        replace_stdout(this.file.as_raw_fd());
+        replace(descriptor, this.file.as_raw_fd());
         this
     }
 
@@ -68,7 +83,7 @@ impl Captured {
 
 impl Drop for Captured {
     fn drop(&mut self) {
-        replace_stdout(self.stdout.as_raw_fd());
+        replace(self.descriptor, self.saved.as_raw_fd());
     }
 }
 
@@ -116,8 +131,12 @@ impl Drop for Stalled {
 }
 
 fn replace_stdout(with: i32) {
-    // SAFETY: both descriptors are open; later writes to the standard output by number go to the
-    // new file.
-    let result = unsafe { libc::dup2(with, libc::STDOUT_FILENO) };
+    replace(libc::STDOUT_FILENO, with);
+}
+
+fn replace(descriptor: i32, with: i32) {
+    // SAFETY: both descriptors are open; later writes to the replaced one by number go to the new
+    // file.
+    let result = unsafe { libc::dup2(with, descriptor) };
     assert!(result >= 0, "no output: {}", io::Error::last_os_error());
 }

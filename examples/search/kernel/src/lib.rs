@@ -52,6 +52,5 @@ fn contains(line: &[u8], pattern: &[u8]) -> bool {
     let Some(last) = line.len().checked_sub(pattern.len()) else {
         return false;
     };
-    // Byte by byte: GPUs have no `memcmp`, which a comparison of slices would call.
-    (0..=last).any(|at| line[at..].iter().zip(pattern).all(|(a, b)| a == b))
+    (0..=last).any(|at| line[at..].starts_with(pattern))
 }

@@ -21,6 +21,9 @@ host_fn::host_functions! {
     /// Every form that writes. Returns more than eight bytes.
     pub fn write_forms(words: &mut [u64], pair: &mut Pair, fill: Out<[u16]>, one: Out<Pair>) -> Pair;
 
+    /// A value and bytes, no result.
+    pub fn note(value: u64, text: &[u8]);
+
     /// No arguments and no result.
     pub fn nothing();
 }

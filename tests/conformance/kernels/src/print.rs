@@ -1,7 +1,9 @@
 //! Kernels that print.
 
+use core::fmt::{self, Display, Formatter};
+
 use conformance_calls::{LONG_LINE, act};
-use device_rt::{print, thread};
+use device_rt::{dbg, eprint, eprintln, print, println, thread};
 
 /// Thread `i` prints in each of `rounds` rounds; round `r` has the number `i * 1000000 + r`. In
 /// turn it prints the number as an integer, as a double, and [`LONG_LINE`] followed by the number.
@@ -38,5 +40,60 @@ pub fn print_texts() {
         if let Some(text) = LONG_LINE.get(LONG_LINE.len() - len..) {
             print::text(text);
         }
+    }
+}
+
+/// A text of several pieces, with characters of several bytes.
+pub(crate) struct Long {
+    pub(crate) me: u32,
+    pub(crate) words: u32,
+}
+
+impl Display for Long {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        (0..self.words).try_for_each(|n| write!(f, "{n}\u{20ac}{}\u{1f4be}", self.me))
+    }
+}
+
+/// Each thread prints, in each of `rounds` rounds, a short and a long line (of `words` words) to the
+/// standard output, and both to the standard error.
+#[device_rt::kernel]
+pub fn print_lines(rounds: u32, words: u32) {
+    let me = thread::global();
+    for round in 0..rounds {
+        println!("short {me} {round}");
+        println!("long {me} {round} {}", Long { me, words });
+        eprintln!("short {me} {round}");
+        eprintln!("long {me} {round} {}", Long { me, words });
+    }
+}
+
+/// Prints by each macro, with and without arguments.
+#[device_rt::kernel]
+pub fn print_by_macros(number: u32) {
+    print!("a constant, ");
+    print!("{number:>4}, {:?}, ", Some(1.5));
+    println!();
+    println!("a line");
+    eprint!("an error ");
+    eprintln!("of {number:#x}");
+    dbg!();
+    let doubled = dbg!(number * 2) + 1;
+    let (one, two) = dbg!(doubled, "two");
+    println!("{one} {two}");
+}
+
+/// The thread `victim` of all fails in the assertion `which`.
+#[device_rt::kernel]
+pub fn fail(victim: u32, which: u32) {
+    let me = thread::global();
+    if me != victim {
+        return;
+    }
+    match which {
+        0 => device_rt::assert!(me != victim),
+        1 => device_rt::assert!(me != victim, "thread {me} is {}", Long { me, words: 3 }),
+        2 => device_rt::assert_eq!(me + 1, victim, "of {}", 2),
+        _ => device_rt::assert_ne!(me, victim),
     }
 }

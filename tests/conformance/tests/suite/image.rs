@@ -88,6 +88,8 @@ pub(crate) fn params(kernel: &str) -> Option<Vec<usize>> {
         "call_act" => Some(vec![8, 8, 4, 8]),
         "call_tally" => Some(vec![4, 8]),
         "print_and_call" => Some(vec![4, 4, 8]),
+        "print_lines" | "fail" => Some(vec![4, 4]),
+        "print_by_macros" | "log_records" | "log_too_much" => Some(vec![4]),
         "call_and_trap" => Some(vec![8, 4, 8]),
         // Slices are two: address and length.
         "every_form" => Some([&[8; 4][..], &[1], &[8; 7]].concat()),

@@ -7,6 +7,7 @@
 //! --kernel-crate tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod abort;
+mod asynchronous;
 mod c_image;
 mod context;
 mod costs;
@@ -23,7 +24,9 @@ mod gate;
 mod hsa_errors;
 mod image;
 mod images;
+mod logged;
 mod lost;
+mod macros;
 mod maps;
 mod nested;
 mod no_calls;
@@ -39,6 +42,7 @@ mod resources;
 mod session;
 mod shapes;
 mod shutdown;
+mod started;
 mod task_graphs;
 mod tasks;
 mod traps;
@@ -116,6 +120,8 @@ fn per_wire() -> Vec<Test> {
         maps::TESTS,
         present::TESTS,
         typed::TESTS,
+        asynchronous::TESTS,
+        started::TESTS,
         typed_launch::TESTS,
         no_calls::TESTS,
         failures::TESTS,
@@ -133,6 +139,8 @@ fn per_wire() -> Vec<Test> {
         words::TESTS,
         lost::TESTS,
         printed::TESTS,
+        macros::TESTS,
+        logged::TESTS,
     ]
     .concat()
 }

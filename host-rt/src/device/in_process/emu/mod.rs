@@ -15,6 +15,7 @@ use targets::device_arch::{self, DeviceArch};
 
 use self::module::EmuModule;
 use super::InProcessQueue;
+use crate::base::output::{self, Stream};
 use crate::device::{
     Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
 };
@@ -50,7 +51,7 @@ pub(in crate::device) fn open(
         processors: env.emu_threads.unwrap_or(defaults.processors),
         check: env.emu_check.unwrap_or(defaults.check),
         patience: env.emu_patience.unwrap_or(defaults.patience),
-        output: Arc::new(|text: &str| crate::base::output::print(text.as_bytes())),
+        output: Arc::new(|text: &str| output::print(Stream::Output, text.as_bytes())),
         trace: open_options.trace.map(|trace| ptx_emu::Trace {
             block: [trace.team, 0, 0],
             thread: [trace.thread, 0, 0],

@@ -1,0 +1,128 @@
+//! The host side of asynchronous functions: a closure that returns a future.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt::Display;
+use core::pin::Pin;
+
+use crate::args::{Args, ReplyTo};
+use crate::failure::{BadArguments, Failure};
+use crate::function::RawArg;
+
+/// A future in a box, as asynchronous functions return it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A function that devices call by name, and that returns its result later, on any thread.
+pub trait AsyncHostFunction: Send + Sync + 'static {
+    /// As [`HostFunction::name`](crate::HostFunction::name).
+    fn name(&self) -> &str;
+
+    /// As [`HostFunction::signature`](crate::HostFunction::signature).
+    fn signature(&self) -> u64;
+
+    /// Starts it. The future runs it, and writes its results to the memory of `args`; its output is the
+    /// message if the function fails. Panics of the function pass through.
+    ///
+    /// # Errors
+    /// The arguments differ from the declared ones.
+    ///
+    /// # Safety
+    /// As for [`HostFunction::call`](crate::HostFunction::call), until the future is dropped instead of
+    /// until this returns.
+    unsafe fn start<'a>(
+        &self,
+        args: &'a [RawArg],
+    ) -> Result<BoxFuture<'a, Result<(), String>>, Failure>;
+}
+
+/// A declaration and the asynchronous closure that runs for it. Made by `bind_async` and
+/// `try_bind_async` of the types that `host_functions!` generates.
+#[derive(Clone, Copy)]
+pub struct BoundAsync<A> {
+    name: &'static str,
+    signature: u64,
+    /// Number of arguments, the reply included.
+    count: usize,
+    adapter: A,
+}
+
+/// A closure that takes its arguments one by one and returns a future; generated code makes it.
+///
+/// Implemented for all closures of the right type. Only this crate can run them, since only it
+/// makes [`Args`].
+pub trait AsyncAdapter: Send + Sync + 'static {
+    /// Takes the arguments, and starts the function.
+    #[doc(hidden)]
+    fn start<'a>(
+        &self,
+        args: &mut Args<'a>,
+    ) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments>;
+}
+
+impl<A> AsyncAdapter for A
+where
+    A: for<'a> Fn(&mut Args<'a>) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments>
+        + Send
+        + Sync
+        + 'static,
+{
+    fn start<'a>(
+        &self,
+        args: &mut Args<'a>,
+    ) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments> {
+        self(args)
+    }
+}
+
+/// Makes a [`BoundAsync`]. A function, so that the closure's type is known where it is written.
+pub fn bind_async<A>(
+    name: &'static str,
+    signature: u64,
+    count: usize,
+    adapter: A,
+) -> BoundAsync<impl AsyncAdapter>
+where
+    A: for<'a> Fn(&mut Args<'a>) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments>
+        + Send
+        + Sync
+        + 'static,
+{
+    BoundAsync {
+        name,
+        signature,
+        count,
+        adapter,
+    }
+}
+
+/// Writes the result of a function, or returns the text of its error.
+pub fn finish<R, E: Display>(reply: ReplyTo<'_, R>, result: Result<R, E>) -> Result<(), String> {
+    match result {
+        Ok(value) => {
+            reply.write(value);
+            Ok(())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl<A: AsyncAdapter> AsyncHostFunction for BoundAsync<A> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> u64 {
+        self.signature
+    }
+
+    unsafe fn start<'a>(
+        &self,
+        args: &'a [RawArg],
+    ) -> Result<BoxFuture<'a, Result<(), String>>, Failure> {
+        // SAFETY: the caller's promise lasts until the future is dropped. Only `'a` bounds it here: the
+        // caller keeps `args` and their memory for `'a`, or drops the future before them. The function
+        // gets references of a lifetime that it cannot name, so they are only in the future.
+        let mut args = unsafe { Args::new(args, self.count) }?;
+        Ok(self.adapter.start(&mut args)?)
+    }
+}
