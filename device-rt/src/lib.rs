@@ -167,9 +167,13 @@ macro_rules! entry {
 }
 
 /// Defines the panic handler alone, for a crate that defines `GOMP_target_ext` itself.
+///
+/// Only where panics abort, as in all images: a check of a whole workspace may select features by which
+/// a dependency of the crate uses `std`, which has a panic handler too.
 #[macro_export]
 macro_rules! panic_handler {
     () => {
+        #[cfg(panic = "abort")]
         #[panic_handler]
         fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
             $crate::panicked(info)

@@ -1,6 +1,5 @@
 //! The commands `revoff new` and `revoff test`.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -10,15 +9,15 @@ const TESTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tested/Cargo.toml");
 
 #[test]
 fn a_new_crate_runs_and_its_test_passes() {
-    let parent = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
-    let _ = fs::remove_dir_all(&parent);
-    fs::create_dir_all(&parent).expect("a folder");
+    // Not below this workspace, which cargo would make the crate a member of.
+    let parent = tempfile::tempdir().expect("a folder");
+    let parent = parent.path();
     let revoff = |arguments: &[&str], folder: &Path| {
         let mut command = Command::new(command());
         let output = command.args(arguments).current_dir(folder).output();
         output.expect("it runs")
     };
-    let created = revoff(&["new", "hello"], &parent);
+    let created = revoff(&["new", "hello"], parent);
     assert!(created.status.success(), "{}", shown(&created));
     let folder = parent.join("hello");
     let ran = revoff(&["run"], &folder);
@@ -36,7 +35,7 @@ fn a_new_crate_runs_and_its_test_passes() {
         shown(&tested)
     );
     // A second one in the same place is refused, and nothing changes.
-    let again = revoff(&["new", "hello"], &parent);
+    let again = revoff(&["new", "hello"], parent);
     assert_eq!(again.status.code(), Some(2), "{}", shown(&again));
     let errors = String::from_utf8_lossy(&again.stderr);
     assert!(errors.contains("already exists"), "{errors}");
