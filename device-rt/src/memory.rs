@@ -11,12 +11,18 @@ use core::ffi::c_int;
 unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> c_int {
     let mut at = 0;
     // Eight at a time as long as they are equal, if both allow it.
-    if (left.addr() | right.addr()) % 8 == 0 {
-        // SAFETY: aligned, and within `len`.
-        while at + 8 <= len
-            && unsafe { left.add(at).cast::<u64>().read() }
-                == unsafe { right.add(at).cast::<u64>().read() }
-        {
+    if (left.addr() | right.addr()).is_multiple_of(8) {
+        while at + 8 <= len {
+            // SAFETY: aligned, and within `len`.
+            let (left, right) = unsafe {
+                (
+                    left.add(at).cast::<u64>().read(),
+                    right.add(at).cast::<u64>().read(),
+                )
+            };
+            if left != right {
+                break;
+            }
             at += 8;
         }
     }
