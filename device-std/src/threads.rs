@@ -16,6 +16,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use device_rt::{arch, thread};
 
+use crate::heap;
+
 /// The words, one for each thread; null before `open`.
 static WORDS: AtomicPtr<AtomicPtr<u8>> = AtomicPtr::new(ptr::null_mut());
 
@@ -70,6 +72,8 @@ pub(crate) fn serve() {
         word.store(RUNNING, Relaxed);
         // SAFETY: the pointer went to `std_spawn`, and only this thread has received it.
         unsafe { std_run_thread(start) };
+        // An idle thread keeps no memory.
+        heap::empty();
         // Release: pairs with the acquire of the exchange in `std_spawn`; the thread's own memory
         // goes to the next one.
         word.store(ptr::null_mut(), Release);

@@ -1,6 +1,7 @@
 //! One check of `std` for each name: it prints the same on a device as on this machine.
 
 mod files;
+mod heap;
 mod locals;
 mod locks;
 mod narrow;
@@ -49,6 +50,15 @@ fn main() -> ExitCode {
         "children-denied" => processes::denied(),
         "memory" => memory(),
         "exhausted" => exhausted(),
+        "heap-grows" => heap::grows(),
+        "heap-grows-at-once" => heap::grows_at_once(),
+        "heap-limit" => heap::limit(),
+        "heap-stress" => heap::stress(),
+        "heap-leak" => {
+            let count = arguments.next().expect("a number").parse();
+            let end = arguments.next().expect("an end");
+            heap::leak(count.expect("a number"), &end);
+        }
         "recursion" => println!("{}", recursion(0)),
         _ => panic!("no check {check}"),
     }
