@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use host_rt::device::{DeviceAddr, Fill};
-use host_rt::targets::count::Count;
 use host_rt::std_calls::{HeapPiece, HeapStatistics};
+use host_rt::targets::count::Count;
 use host_rt::{DeviceBuffer, Runtime};
 
 /// The size of the first piece, unless the limit is lower. Each further piece is as large as all

@@ -3,7 +3,9 @@
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Device memory for the heap of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
 pub struct HeapPiece {
@@ -15,7 +17,9 @@ pub struct HeapPiece {
 
 /// What a program allocated on its heap. Sizes are those that it asked for. An allocation that is
 /// resized remains the same one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
 pub struct HeapStatistics {

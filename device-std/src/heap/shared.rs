@@ -122,7 +122,11 @@ pub(super) unsafe fn dealloc(layout: Layout, blocks: impl IntoIterator<Item = *m
 /// It was allocated here with this layout; `size` is above 0.
 pub(super) unsafe fn resize(memory: *mut u8, layout: Layout, size: usize) -> bool {
     // SAFETY: the caller's promise.
-    unsafe { lock(&SHARED).talc.try_realloc_in_place(memory, layout, size) }
+    unsafe {
+        lock(&SHARED)
+            .talc
+            .try_realloc_in_place(memory, layout, size)
+    }
 }
 
 /// Has the host give another piece, unless the heap has more of them than `pieces`. False if there is

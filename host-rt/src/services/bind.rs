@@ -6,13 +6,13 @@ use std_calls::{
     StdAccept, StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy,
     StdCreateDirectory, StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit,
     StdExitStatusText, StdFileRead, StdFileSetMode, StdFileSetTimes, StdFileStatus, StdFileWrite,
-    StdGrowHeap, StdHardLink, StdHeapStatistics, StdIsTerminal, StdKillChild, StdLock, StdLookUp, StdMulticast, StdNextEntries,
-    StdOpen, StdOpenDirectory, StdPipe, StdProcessId, StdProgram, StdRandom, StdRead, StdReadLink,
-    StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename,
-    StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption, StdSetTimes, StdShutdown,
-    StdSocketAddress, StdSocketOption, StdStartChild, StdStatus, StdSymbolicLink, StdSync,
-    StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind, StdUdpConnect,
-    StdWaitChild, StdWaitReadable, StdWrite,
+    StdGrowHeap, StdHardLink, StdHeapStatistics, StdIsTerminal, StdKillChild, StdLock, StdLookUp,
+    StdMulticast, StdNextEntries, StdOpen, StdOpenDirectory, StdPipe, StdProcessId, StdProgram,
+    StdRandom, StdRead, StdReadLink, StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile,
+    StdRemoveTree, StdRename, StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption,
+    StdSetTimes, StdShutdown, StdSocketAddress, StdSocketOption, StdStartChild, StdStatus,
+    StdSymbolicLink, StdSync, StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind,
+    StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
 };
 
 use super::errors::to_reply;
