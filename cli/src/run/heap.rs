@@ -37,15 +37,21 @@ struct State {
 }
 
 impl Heap {
-    /// A heap with its first piece, which may grow up to `limit` bytes.
+    /// A heap with its first piece, which may grow up to `limit` bytes. If the device cannot allocate
+    /// while the program runs, this piece is all that there is.
     pub(super) fn new(runtime: &Runtime, limit: u64) -> anyhow::Result<Self> {
         let heap = Self {
             runtime: runtime.clone(),
             limit,
             state: Mutex::default(),
         };
+        let first = if runtime.allocates_beside_kernels() {
+            limit.min(FIRST)
+        } else {
+            limit
+        };
         heap.lock()
-            .add(runtime, limit.min(FIRST))
+            .add(runtime, first)
             .with_context(|| format!("the program's heap (--heap {limit})"))?;
         Ok(heap)
     }

@@ -31,7 +31,9 @@ pub fn grows_at_once() {
                     let kept: Vec<_> = (0..4)
                         .map(|_| black_box(vec![n as u8; 3 << 20].into_boxed_slice()))
                         .collect();
-                    kept.iter().map(|bytes| usize::from(bytes[5])).sum::<usize>()
+                    kept.iter()
+                        .map(|bytes| usize::from(bytes[5]))
+                        .sum::<usize>()
                 })
             })
             .collect();
@@ -46,12 +48,12 @@ pub fn grows_at_once() {
 /// All threads ask for memory until there is none, and go on with what they have.
 pub fn limit() {
     const THREADS: usize = 4;
-    let start = Barrier::new(THREADS);
+    let barrier = Barrier::new(THREADS);
     let count = Mutex::new(0);
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                start.wait();
+                barrier.wait();
                 let mut kept = Vec::with_capacity(1000);
                 loop {
                     let mut bytes = black_box(Vec::<u8>::new());
@@ -61,6 +63,8 @@ pub fn limit() {
                     kept.push(bytes);
                 }
                 *count.lock().expect("locked") += kept.len();
+                // Nobody finds memory that another thread has freed.
+                barrier.wait();
             });
         }
     });

@@ -2,6 +2,7 @@
 
 mod files;
 mod heap;
+mod heap_speed;
 mod locals;
 mod locks;
 mod narrow;
@@ -54,6 +55,10 @@ fn main() -> ExitCode {
         "heap-grows-at-once" => heap::grows_at_once(),
         "heap-limit" => heap::limit(),
         "heap-stress" => heap::stress(),
+        "heap-speed" => {
+            let count = arguments.next().expect("a number").parse();
+            heap_speed::measure(count.expect("a number"));
+        }
         "heap-leak" => {
             let count = arguments.next().expect("a number").parse();
             let end = arguments.next().expect("an end");
