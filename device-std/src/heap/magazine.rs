@@ -1,7 +1,7 @@
 //! Small free blocks, which each thread keeps for itself: an allocation takes one of them, without any
 //! lock. A thread frees to its own blocks what any thread has allocated.
 //!
-//! A thread keeps at most [`BATCHES`] batches of each class, together less than 20 KiB. It returns all
+//! A thread keeps at most [`BATCHES`] batches of each class, together less than 12 KiB. It returns all
 //! of them when it ends, or when the heap is exhausted.
 
 use core::alloc::Layout;
