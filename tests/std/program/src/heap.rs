@@ -29,11 +29,13 @@ pub fn grows_at_once() {
                 scope.spawn(move || {
                     start.wait();
                     let kept: Vec<_> = (0..4)
-                        .map(|_| black_box(vec![n as u8; 3 << 20].into_boxed_slice()))
+                        .map(|_| {
+                            let mut numbers = Vec::with_capacity((3 << 20) / size_of::<usize>());
+                            numbers.push(n);
+                            black_box(numbers)
+                        })
                         .collect();
-                    kept.iter()
-                        .map(|bytes| usize::from(bytes[5]))
-                        .sum::<usize>()
+                    kept.iter().map(|numbers| numbers[0]).sum::<usize>()
                 })
             })
             .collect();
