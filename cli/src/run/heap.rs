@@ -69,7 +69,7 @@ impl Heap {
         let left = self.limit - state.bytes;
         if least > left {
             state.refused = Some(format!(
-                "{} more exceed the limit of the program's heap, {} (--heap)",
+                "the program's heap has no room for {} more: --heap limits it to {}",
                 Count(least, "byte"),
                 Count(self.limit, "byte"),
             ));
@@ -142,5 +142,50 @@ impl State {
             Count(self.bytes, "byte"),
             Count(growths as u64, "growth"),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heap(limit: u64) -> Heap {
+        Heap::new(&Runtime::open("host").unwrap(), limit).unwrap()
+    }
+
+    #[test]
+    fn pieces_double_the_heap_up_to_its_limit() {
+        let heap = heap(FIRST * 7);
+        assert_eq!(heap.first().1, FIRST);
+        let sizes = [1, 1, 1].map(|least| heap.grow(least).unwrap().bytes);
+        assert_eq!(sizes, [FIRST, 2 * FIRST, 3 * FIRST]);
+        assert!(heap.grow(1).is_err());
+    }
+
+    #[test]
+    fn a_piece_is_as_large_as_the_allocation_needs() {
+        let heap = heap(FIRST * 7 + 1);
+        assert_eq!(heap.grow(FIRST * 5 + 1).unwrap().bytes, FIRST * 5 + GRAIN);
+        let left = FIRST + 1 - GRAIN;
+        assert!(heap.grow(left + 1).is_err());
+        assert!(heap.grow(u64::MAX).is_err());
+        assert_eq!(heap.grow(left).unwrap().bytes, left);
+    }
+
+    #[test]
+    fn small_limits_are_the_first_piece() {
+        assert_eq!(heap(1000).first().1, 1000);
+    }
+
+    #[test]
+    fn the_limit_is_named_only_after_an_abort() {
+        let heap = heap(1000);
+        assert_eq!(heap.report(ABORTED), "");
+        assert!(heap.grow(1).is_err());
+        assert_eq!(heap.report(0), "");
+        assert_eq!(
+            heap.report(ABORTED),
+            "note: the program's heap has no room for 1 byte more: --heap limits it to 1000 bytes\n"
+        );
     }
 }

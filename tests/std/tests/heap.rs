@@ -52,9 +52,9 @@ fn a_heap_grows_as_needed() {
             let it = statistics(&output);
             assert!(it.growths >= 2, "{it:?}");
             assert!(it.peak_bytes >= least, "{it:?}");
-            // At most about twice what is needed.
+            // At most about twice what is needed, and what is left of pieces.
             assert!(it.device_bytes > least, "{it:?}");
-            assert!(it.device_bytes <= 2 * it.peak_bytes, "{it:?}");
+            assert!(it.device_bytes <= 3 * it.peak_bytes, "{it:?}");
         }
         let output = run(on(device, &["--heap-stats"]).args(["--", "text"]));
         let it = statistics(&output);
@@ -85,7 +85,7 @@ fn a_heap_that_is_too_small() {
         let hint = errors.lines().last().unwrap_or_default();
         assert!(hint.starts_with("note: "), "{errors}");
         assert!(
-            hint.ends_with("more exceed the limit of the program's heap, 65536 bytes (--heap)"),
+            hint.ends_with("bytes more: --heap limits it to 65536 bytes"),
             "{errors}"
         );
         assert_eq!(output.status.code(), Some(128 + libc::SIGABRT));
