@@ -21,13 +21,13 @@ pub fn grows() {
 /// All threads exhaust the memory at the same time.
 pub fn grows_at_once() {
     const THREADS: usize = 6;
-    let start = Barrier::new(THREADS);
+    let barrier = Barrier::new(THREADS);
     let sum: usize = thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|n| {
-                let start = &start;
+                let barrier = &barrier;
                 scope.spawn(move || {
-                    start.wait();
+                    barrier.wait();
                     let kept: Vec<_> = (0..4)
                         .map(|_| {
                             let mut numbers = Vec::with_capacity((3 << 20) / size_of::<usize>());
@@ -35,6 +35,8 @@ pub fn grows_at_once() {
                             black_box(numbers)
                         })
                         .collect();
+                    // All threads have theirs at the same time.
+                    barrier.wait();
                     kept.iter().map(|numbers| numbers[0]).sum::<usize>()
                 })
             })
