@@ -16,6 +16,8 @@ use core::mem::offset_of;
 use device_rt::arch;
 use std_calls::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
 
+use crate::heap;
+
 /// The error number of a call that did not reach its host function, or that this one did not
 /// complete: EIO.
 const FAILED: i64 = std_calls::error(5);
@@ -98,6 +100,7 @@ pub(crate) fn std_pause(attempt: u32) {
 
 #[unsafe(no_mangle)]
 pub(crate) fn std_exit(status: i32) -> ! {
+    heap::report();
     // The host has nothing to answer; if it cannot be reached, the trap reports a failure.
     let _ = std_calls::std_exit(status);
     arch::trap("the program has ended")

@@ -12,9 +12,10 @@ unsafe extern "C" {
     fn main(argc: c_int, argv: *const *const c_char) -> c_int;
 }
 
-/// Runs the program, with teams of one thread. `heap` is memory for it, of `bytes` bytes; `words` has
+/// Runs the program, with teams of one thread. `heap` is its first memory, of `bytes` bytes; `words` has
 /// 8 zero bytes for each team, and `stacks` has `stack_bytes` bytes for each, which only NVIDIA GPUs use:
-/// the builder of the image inserts the code.
+/// the builder of the image inserts the code. `has_statistics` is 1 if the program is to report what it
+/// allocated, otherwise 0.
 ///
 /// # Safety
 /// The memory lives as long as the launch, and nobody else uses it.
@@ -25,6 +26,7 @@ pub(crate) unsafe fn revoff_main(
     words: *mut u8,
     stacks: *mut u8,
     stack_bytes: u64,
+    has_statistics: u32,
 ) {
     let _ = (stacks, stack_bytes);
     if thread::global() != 0 {
@@ -32,11 +34,13 @@ pub(crate) unsafe fn revoff_main(
     }
     // SAFETY: the caller's promise.
     unsafe {
-        heap::give(heap, bytes as usize);
+        heap::open(heap, bytes as usize, has_statistics != 0);
+        // Publishes the heap as well: other threads use it only after they have found the words.
         threads::open(words);
     }
     // SAFETY: the compiler made it, with this signature. It gets its arguments from the host.
     let status = unsafe { main(0, ptr::null()) };
+    heap::report();
     // The host reports a failed call; the kernel ends all the same.
     let _ = std_calls::std_exit(status);
     threads::end();

@@ -16,6 +16,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use device_rt::{arch, thread};
 
+use crate::heap;
+
 /// The words, one for each thread; null before `open`.
 static WORDS: AtomicPtr<AtomicPtr<u8>> = AtomicPtr::new(ptr::null_mut());
 
@@ -51,12 +53,19 @@ fn words() -> &'static [AtomicPtr<u8>] {
 pub(crate) fn serve() {
     let me = thread::global() as usize;
     let mut attempt = 0_u32;
+    let mut keeps_blocks = false;
     loop {
         // Acquire: pairs with the release of the exchange in `std_spawn`, and of that in `end`.
         let start = words()
             .get(me)
             .map_or(ptr::null_mut(), |word| word.load(Acquire));
         if start.is_null() {
+            // An idle thread keeps no memory. It is idle for others before it returns it, so that a
+            // thread that has been joined can soon be started again.
+            if keeps_blocks {
+                heap::empty();
+                keeps_blocks = false;
+            }
             arch::pause(attempt);
             attempt = attempt.saturating_add(1);
             continue;
@@ -70,6 +79,7 @@ pub(crate) fn serve() {
         word.store(RUNNING, Relaxed);
         // SAFETY: the pointer went to `std_spawn`, and only this thread has received it.
         unsafe { std_run_thread(start) };
+        keeps_blocks = true;
         // Release: pairs with the acquire of the exchange in `std_spawn`; the thread's own memory
         // goes to the next one.
         word.store(ptr::null_mut(), Release);

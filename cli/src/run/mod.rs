@@ -2,6 +2,7 @@
 
 mod arg;
 mod functions;
+mod heap;
 mod kernel;
 pub(crate) mod program;
 

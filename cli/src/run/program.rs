@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use image_build::device::Toolchain;
 use image_build::program::{self, StdTarget};
 
 use super::arg;
+use super::heap::Heap;
 
 /// How to build and run a program.
 #[derive(Debug, Args)]
@@ -34,6 +36,10 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     limits: Limits,
+
+    /// Count what the program allocates, and print it to the standard error when the program ends
+    #[arg(long)]
+    heap_stats: bool,
 
     /// The program's arguments
     #[arg(last = true, value_name = "ARGUMENT")]
@@ -59,7 +65,7 @@ pub(crate) struct Limits {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     warps: u32,
 
-    /// The program's heap, in device memory
+    /// The most memory that the program's heap may take, in device memory; it grows as needed
     #[arg(long, default_value = "256M", value_name = "BYTES", value_parser = arg::size)]
     heap: u64,
 
@@ -116,16 +122,14 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
         }
     };
     let limits = &options.limits;
+    let heap = Arc::new(Heap::new(&runtime, limits.heap)?);
     let mut functions = Functions::new();
     limits
-        .services(&image, &options.arguments)?
+        .services(&image, &options.arguments, &heap)?
         .add_to(&mut functions)?;
     let kernel = runtime
         .load(&Image::open(&image)?, &functions)?
         .kernel(KERNEL)?;
-    let heap = runtime
-        .alloc(limits.heap)
-        .with_context(|| format!("the program's heap (--heap {})", limits.heap))?;
     let words = runtime.alloc(u64::from(limits.warps) * 8)?;
     let is_nvidia = matches!(
         runtime.arch(),
@@ -140,12 +144,14 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
     let stacks = runtime
         .alloc(u64::from(limits.warps) * stack)
         .with_context(|| format!("{} stacks (--warps, --stack {stack})", limits.warps))?;
-    let args: [&dyn KernelArg; 5] = [
-        &heap.address(),
-        &heap.bytes(),
+    let (address, bytes) = heap.first();
+    let args: [&dyn KernelArg; 6] = [
+        &address,
+        &bytes,
         &words.address(),
         &stacks.address(),
         &stack,
+        &u32::from(options.heap_stats),
     ];
     let grid = Grid {
         teams: limits.warps,
@@ -202,14 +208,30 @@ impl Source {
 
 impl Limits {
     /// What a program may do.
-    fn services(&self, image: &Path, arguments: &[OsString]) -> anyhow::Result<Arc<Services>> {
+    fn services(
+        &self,
+        image: &Path,
+        arguments: &[OsString],
+        heap: &Arc<Heap>,
+    ) -> anyhow::Result<Arc<Services>> {
         let mut all = vec![image.as_os_str().to_owned()];
         all.extend(arguments.iter().cloned());
         let mut builder = Services::builder()
             .arguments(all)
             .environment(env::vars_os())
             .program(image)
-            .on_exit(exit);
+            .grow_heap({
+                let heap = Arc::clone(heap);
+                move |least| heap.grow(least)
+            })
+            .on_heap_statistics({
+                let heap = Arc::clone(heap);
+                move |statistics| heap.set_statistics(statistics)
+            })
+            .on_exit({
+                let heap = Arc::clone(heap);
+                move |status| exit(status, &heap)
+            });
         if !self.is_restricted() {
             builder = builder
                 .allow_all_files()
@@ -274,7 +296,9 @@ impl Limits {
 
 /// Ends this process with the program's status: other threads of the program, and what the device
 /// still does, end with it.
-fn exit(status: i32) {
+fn exit(status: i32, heap: &Heap) {
+    // Nobody may read it any more.
+    let _ = io::stderr().write_all(heap.report(status).as_bytes());
     // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
     // threads. They have nothing to save: services buffer no output.
     unsafe { libc::_exit(status) }

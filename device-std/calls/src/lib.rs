@@ -16,11 +16,13 @@
 )]
 
 mod child;
+mod heap;
 mod net;
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 pub use child::{ChildStreams, PipeEnds, RUNNING, StartedChild};
+pub use heap::{HeapPiece, HeapStatistics};
 pub use net::{LOOKUP_FAILED, SocketAddress, shutdown, socket_option};
 
 host_fn::host_functions! {
@@ -53,6 +55,11 @@ host_fn::host_functions! {
 
     /// Ends the program with an exit status. The caller traps if the call returns.
     pub fn std_exit(status: i32);
+    /// Allocates device memory for the heap of the program, at least `least` bytes, which lives until
+    /// the launch has ended.
+    pub fn std_grow_heap(least: u64, piece: Out<HeapPiece>) -> i64;
+    /// Reports what the program allocated, before it ends.
+    pub fn std_heap_statistics(statistics: &HeapStatistics);
     /// The identifier of the host's process.
     pub fn std_process_id() -> u32;
     /// The text of an error number. Returns its length.

@@ -28,6 +28,11 @@ pub trait Device: Send + Sync {
     fn clock_khz(&self) -> u32;
     /// Whether its threads can wake a sleeping host.
     fn can_wake_host(&self) -> bool;
+    /// Whether allocations of device memory wait for no kernel. If they may, a host function that
+    /// allocates for the kernel that called it can wait for ever.
+    fn allocates_beside_kernels(&self) -> bool {
+        true
+    }
     /// Allocates device memory, aligned to 256 bytes.
     ///
     /// # Errors

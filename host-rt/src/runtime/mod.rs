@@ -238,6 +238,13 @@ impl Runtime {
         Ok(self.buffer(address, bytes))
     }
 
+    /// Whether host functions may allocate device memory while the kernels that called them wait. If
+    /// not, such an allocation may wait for the kernel, which then never ends.
+    #[must_use]
+    pub fn allocates_beside_kernels(&self) -> bool {
+        self.inner.device.allocates_beside_kernels()
+    }
+
     /// Allocates zeroed mapped memory, which the host and the device see, for protocols of the
     /// caller's own.
     ///

@@ -6,13 +6,13 @@ use std_calls::{
     StdAccept, StdArguments, StdCanonicalPath, StdChangeDirectory, StdClose, StdCopy,
     StdCreateDirectory, StdDirectory, StdDuplicate, StdEnvironment, StdErrorText, StdExit,
     StdExitStatusText, StdFileRead, StdFileSetMode, StdFileSetTimes, StdFileStatus, StdFileWrite,
-    StdHardLink, StdIsTerminal, StdKillChild, StdLock, StdLookUp, StdMulticast, StdNextEntries,
-    StdOpen, StdOpenDirectory, StdPipe, StdProcessId, StdProgram, StdRandom, StdRead, StdReadLink,
-    StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile, StdRemoveTree, StdRename,
-    StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption, StdSetTimes, StdShutdown,
-    StdSocketAddress, StdSocketOption, StdStartChild, StdStatus, StdSymbolicLink, StdSync,
-    StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind, StdUdpConnect,
-    StdWaitChild, StdWaitReadable, StdWrite,
+    StdGrowHeap, StdHardLink, StdHeapStatistics, StdIsTerminal, StdKillChild, StdLock, StdLookUp,
+    StdMulticast, StdNextEntries, StdOpen, StdOpenDirectory, StdPipe, StdProcessId, StdProgram,
+    StdRandom, StdRead, StdReadLink, StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile,
+    StdRemoveTree, StdRename, StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption,
+    StdSetTimes, StdShutdown, StdSocketAddress, StdSocketOption, StdStartChild, StdStatus,
+    StdSymbolicLink, StdSync, StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind,
+    StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
 };
 
 use super::errors::to_reply;
@@ -45,6 +45,8 @@ impl Services {
             StdProgram => program(path);
             StdDirectory => directory(path);
             StdChangeDirectory => change_directory(path);
+
+            StdGrowHeap => grow_heap(least, piece);
 
             StdOpen => open(path, options, mode);
             StdClose => close(handle);
@@ -100,6 +102,10 @@ impl Services {
         }
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;
+        let services = Arc::clone(self);
+        functions.add(StdHeapStatistics::bind(move |statistics| {
+            services.heap_statistics(*statistics);
+        }))?;
         functions.add(StdSystemTime::bind(process::system_time))?;
         functions.add(StdRandom::bind(|bytes| to_reply(process::random(bytes))))?;
         functions.add(StdProcessId::bind(std::process::id))?;

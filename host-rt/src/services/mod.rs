@@ -12,6 +12,7 @@
 //! | `builder` | the public configuration |
 //! | `bind` | binds the declared functions |
 //! | `process` | arguments, environment, time, randomness, exit |
+//! | `heap` | the growth of the heap, and what the program reports about it |
 //! | `streams` | the standard streams |
 //! | `handles` | the table of open files, folders, sockets and children |
 //! | `files`, `folders` | operations on open files and folders |
@@ -36,6 +37,7 @@ mod files;
 mod folders;
 mod forward;
 mod handles;
+mod heap;
 mod listing;
 mod location;
 mod metadata;
@@ -58,6 +60,7 @@ use std::sync::{Arc, Mutex};
 pub use self::builder::ServicesBuilder;
 pub use self::error::ServicesError;
 use self::handles::Handles;
+use self::heap::Heap;
 use self::network::Network;
 use self::permissions::Permissions;
 use self::process::Process;
@@ -93,6 +96,7 @@ use self::streams::Streams;
 pub struct Services {
     streams: Arc<Streams>,
     process: Process,
+    heap: Heap,
     /// The working directory: absolute.
     directory: Mutex<PathBuf>,
     permissions: Permissions,

@@ -2,9 +2,13 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+
+/// The folder of the program, whose first argument names a check.
+pub const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
 
 /// The command `revoff`, built.
 ///
@@ -38,4 +42,47 @@ pub fn cargo(arguments: &[&OsStr], folder: &str) {
         status.success(),
         "cargo {arguments:?} in {folder}: {status}"
     );
+}
+
+/// `revoff run` of the program on a device.
+#[must_use]
+pub fn on(device: &str, options: &[&str]) -> Command {
+    let mut command = Command::new(command());
+    command
+        .args(["run", "--device", device, "--manifest-path"])
+        .arg(Path::new(PROGRAM).join("Cargo.toml"))
+        .args(options);
+    command
+}
+
+/// Runs a command with the input and the environment that some checks need.
+///
+/// # Panics
+/// It does not start.
+pub fn run(command: &mut Command) -> Output {
+    let mut child = command
+        .env("REVOFF_CHECK", "a value")
+        .env_remove("REVOFF_NOT_SET")
+        .env_remove("RUST_BACKTRACE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut input = child.stdin.take().expect("it is piped");
+    // A program that reads nothing may have ended.
+    let _ = input.write_all(&[b"a line\n", &[7; 100_000][..]].concat());
+    drop(input);
+    child.wait_with_output().expect("it runs")
+}
+
+/// A program's exit status and what it printed.
+#[must_use]
+pub fn shown(output: &Output) -> String {
+    format!(
+        "{}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }

@@ -2,13 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use std_tests::{cargo, command};
+use std_tests::{PROGRAM, cargo, command, on, run, shown};
 
 /// Each with its arguments. `FOLDER` is the path of an empty folder.
 const CHECKS: &[&[&str]] = &[
@@ -36,9 +35,10 @@ const CHECKS: &[&[&str]] = &[
     &["children", "FOLDER"],
     &["memory"],
     &["exhausted"],
+    &["heap-grows"],
+    &["heap-grows-at-once"],
+    &["heap-stress"],
 ];
-
-const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
 
 #[test]
 fn on_host() {
@@ -79,7 +79,15 @@ fn same_everywhere(device: &str) {
 #[test]
 fn std_has_no_races() {
     for check in [
-        "text", "threads", "locks", "locals", "narrow", "net", "pipes",
+        "text",
+        "threads",
+        "locks",
+        "locals",
+        "narrow",
+        "net",
+        "pipes",
+        "heap-stress",
+        "heap-grows-at-once",
     ] {
         let output = run(on("emu", &[])
             .args(["--", check])
@@ -192,14 +200,6 @@ fn restricted_programs_start_no_commands() {
 }
 
 #[test]
-fn a_heap_that_is_too_small() {
-    let output = run(on("host", &["--heap", "64K"]).args(["--", "memory"]));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("memory allocation of"), "{errors}");
-    assert_eq!(output.status.code(), Some(128 + libc::SIGABRT));
-}
-
-#[test]
 fn a_stack_that_is_too_small() {
     let output = run(on("emu", &["--stack", "32K"]).args(["--", "recursion"]));
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -227,34 +227,6 @@ fn folders_without_a_program() {
     assert!(errors.contains(wanted), "{errors}");
 }
 
-/// `revoff run` of the program on a device.
-fn on(device: &str, options: &[&str]) -> Command {
-    let mut command = Command::new(command());
-    command
-        .args(["run", "--device", device, "--manifest-path"])
-        .arg(Path::new(PROGRAM).join("Cargo.toml"))
-        .args(options);
-    command
-}
-
-/// Runs a command with the input and the environment that some checks need.
-fn run(command: &mut Command) -> Output {
-    let mut child = command
-        .env("REVOFF_CHECK", "a value")
-        .env_remove("REVOFF_NOT_SET")
-        .env_remove("RUST_BACKTRACE")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let mut input = child.stdin.take().expect("it is piped");
-    // A program that reads nothing may have ended.
-    let _ = input.write_all(&[b"a line\n", &[7; 100_000][..]].concat());
-    drop(input);
-    child.wait_with_output().expect("it runs")
-}
-
 /// What a check itself writes to the standard error: cargo's messages come before it, and the location
 /// in a panic's message names the thread by its number.
 fn first_error(output: &Output) -> Option<String> {
@@ -270,15 +242,6 @@ fn first_error(output: &Output) -> Option<String> {
             .find(|line| *line == "on the standard error")
             .map(str::to_owned),
     }
-}
-
-fn shown(output: &Output) -> String {
-    format!(
-        "{}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }
 
 /// The program, built for this machine.

@@ -65,6 +65,12 @@ impl Memory {
         }
     }
 
+    /// Whether allocations wait only for their own stream. CUDA's manual lists `cuMemAlloc` among the
+    /// calls that may wait for kernels of all streams.
+    pub(super) fn allocates_by_stream(&self) -> bool {
+        self.by_stream
+    }
+
     /// Allocates device memory.
     pub(super) fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         let mut stream = lock(&self.stream);

@@ -203,6 +203,10 @@ impl Device for CudaDevice {
         self.memory.info()
     }
 
+    fn allocates_beside_kernels(&self) -> bool {
+        self.memory.allocates_by_stream()
+    }
+
     fn clock_khz(&self) -> u32 {
         self.context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)

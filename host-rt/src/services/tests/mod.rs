@@ -5,6 +5,7 @@ mod commands;
 mod escapes;
 mod files;
 mod folders;
+mod heap;
 mod paths;
 mod permissions;
 mod pipes;

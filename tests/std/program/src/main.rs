@@ -1,6 +1,8 @@
 //! One check of `std` for each name: it prints the same on a device as on this machine.
 
 mod files;
+mod heap;
+mod heap_speed;
 mod locals;
 mod locks;
 mod narrow;
@@ -49,6 +51,19 @@ fn main() -> ExitCode {
         "children-denied" => processes::denied(),
         "memory" => memory(),
         "exhausted" => exhausted(),
+        "heap-grows" => heap::grows(),
+        "heap-grows-at-once" => heap::grows_at_once(),
+        "heap-limit" => heap::limit(),
+        "heap-stress" => heap::stress(),
+        "heap-speed" => {
+            let count = arguments.next().expect("a number").parse();
+            heap_speed::measure(count.expect("a number"));
+        }
+        "heap-leak" => {
+            let count = arguments.next().expect("a number").parse();
+            let end = arguments.next().expect("an end");
+            heap::leak(count.expect("a number"), &end);
+        }
         "recursion" => println!("{}", recursion(0)),
         _ => panic!("no check {check}"),
     }
