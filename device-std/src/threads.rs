@@ -80,9 +80,8 @@ pub(crate) fn serve() {
         // SAFETY: the pointer went to `std_spawn`, and only this thread has received it.
         unsafe { std_run_thread(start) };
         keeps_blocks = true;
-        // Release: pairs with the acquire of the exchange in `std_spawn`; the thread's own memory
-        // goes to the next one.
-        word.store(ptr::null_mut(), Release);
+        // Relaxed: says only that this thread can be started; `join` orders what it did.
+        word.store(ptr::null_mut(), Relaxed);
     }
 }
 
@@ -110,12 +109,26 @@ pub(crate) fn std_threads() -> u32 {
     thread::teams()
 }
 
+/// The longest wait for a thread that has ended for the program, but is not idle yet: `join` and scopes
+/// return before.
+const PATIENCE_NANOS: u64 = 1_000_000_000;
+
 #[unsafe(no_mangle)]
 pub(crate) fn std_spawn(start: *mut u8) -> bool {
-    words().iter().skip(1).any(|word| {
-        word.load(Relaxed).is_null()
-            && word
-                .compare_exchange(ptr::null_mut(), start, Release, Relaxed)
-                .is_ok()
-    })
+    let begin = arch::clock();
+    let mut attempt = 0_u32;
+    loop {
+        let is_taken = words().iter().skip(1).any(|word| {
+            // Relaxed: only looks for a word to try. Release: pairs with the acquire in `serve`.
+            word.load(Relaxed).is_null()
+                && word
+                    .compare_exchange(ptr::null_mut(), start, Release, Relaxed)
+                    .is_ok()
+        });
+        if is_taken || words().len() < 2 || arch::clock().saturating_sub(begin) > PATIENCE_NANOS {
+            return is_taken;
+        }
+        arch::pause(attempt);
+        attempt = attempt.saturating_add(1);
+    }
 }

@@ -55,6 +55,17 @@ pub fn check() {
     sleeper.thread().unpark();
     println!("{}", sleeper.join().expect("joined"));
 
+    // All that there are, again and again: a scope ends before its threads are idle.
+    let started = AtomicU32::new(0);
+    for _ in 0..30 {
+        thread::scope(|scope| {
+            for _ in 0..7 {
+                scope.spawn(|| started.fetch_add(1, Ordering::Relaxed));
+            }
+        });
+    }
+    println!("{started:?}");
+
     // More than there are at a time, one after the other.
     let sum: u32 = (0..50)
         .map(|n| thread::spawn(move || n).join().expect("joined"))
