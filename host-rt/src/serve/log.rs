@@ -2,8 +2,8 @@
 //!
 //! Target, file and line of a record are known only when it arrives, but `tracing` wants them in
 //! constants. As in the crate `tracing-log`, there is a callsite for each level, and the record's own
-//! origin is in the fields `log.target`, `log.file` and `log.line` of the event. Filters see the
-//! record's level and target.
+//! origin is in the fields `record.target`, `record.file` and `record.line` of the event.
+//! (`tracing-subscriber` hides fields that begin with `log.`.) Filters see the record's level and target.
 
 use std::fmt::Arguments;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use super::pieces::Pieces;
 /// The fields of an event.
 const FIELDS: &[&str] = &[
     "message",
-    "log.target",
-    "log.file",
-    "log.line",
+    "record.target",
+    "record.file",
+    "record.line",
     "device",
     "launch",
     "team",

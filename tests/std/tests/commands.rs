@@ -41,40 +41,38 @@ fn a_new_crate_runs_and_its_test_passes() {
     assert!(errors.contains("already exists"), "{errors}");
 }
 
-/// All outcomes, in the order of the harness; on the emulated GPU too.
+/// All outcomes, in the order of the harness.
 #[test]
 fn tests_have_outcomes() {
-    for device in ["host", "emu"] {
-        let output = test(&["--device", device], &[]);
-        let text = out(&output);
-        let results: Vec<_> = text.lines().filter(|line| line.contains(" ... ")).collect();
-        assert_eq!(
-            results,
-            [
-                "test tests::adds ... ok",
-                "test tests::ends_the_program ... FAILED",
-                "test tests::fails ... FAILED",
-                "test tests::ignored ... ignored",
-                "test tests::is_an_error ... FAILED",
-                "test tests::panics ... ok",
-                "test tests::panics_with_another_message ... FAILED",
-                "test tests::runs_in_its_package ... ok",
-                "test tests::waits_for_ever ... ok",
-                "test outside ... ok",
-            ],
-            "{}",
-            shown(&output)
-        );
-        assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
-        for said in [
-            "output of a test that fails",
-            "sums differ",
-            "an error of its own",
-        ] {
-            assert!(text.contains(said), "{said}: {text}");
-        }
-        assert!(!text.contains("output of a test that passes"), "{text}");
+    let output = test(&[], &[]);
+    let text = out(&output);
+    let results: Vec<_> = text.lines().filter(|line| line.contains(" ... ")).collect();
+    assert_eq!(
+        results,
+        [
+            "test tests::adds ... ok",
+            "test tests::ends_the_program ... FAILED",
+            "test tests::fails ... FAILED",
+            "test tests::ignored ... ignored",
+            "test tests::is_an_error ... FAILED",
+            "test tests::panics ... ok",
+            "test tests::panics_with_another_message ... FAILED",
+            "test tests::runs_in_its_package ... ok",
+            "test tests::waits_for_ever ... ok",
+            "test outside ... ok",
+        ],
+        "{}",
+        shown(&output)
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+    for said in [
+        "output of a test that fails",
+        "sums differ",
+        "an error of its own",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
     }
+    assert!(!text.contains("output of a test that passes"), "{text}");
 }
 
 #[test]

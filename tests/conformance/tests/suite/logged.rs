@@ -104,11 +104,11 @@ fn records_arrive_in_the_log(target: &Target) {
                 panic!("{message} {} times in {lines:#?}", found.len())
             };
             for field in [
-                format!("log.target={target:?}"),
+                format!("record.target={target:?}"),
                 format!("team={team} thread={thread}"),
                 "device=\"".to_owned(),
                 "src/logging.rs\"".to_owned(),
-                "log.line=".to_owned(),
+                "record.line=".to_owned(),
             ] {
                 assert!(line.contains(&field), "{field}: {line}");
             }
