@@ -7,7 +7,7 @@
 //! output travels in messages of that wire, unless it is printed in pieces, and an earlier message of
 //! another thread that is still incomplete delays it.
 //!
-//! The macros ([`println!`](crate::println!) and the others of `std`) format into a [`PieceBuffer`].
+//! The macros ([`println!`](crate::println!) and the others of `std`) format into a buffer of 256 bytes.
 
 use core::fmt::{self, Write};
 use core::panic::Location;
