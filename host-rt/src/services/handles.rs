@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use super::commands::ChildProcess;
+use super::child::ChildProcess;
 use super::errors::errno;
 use super::listing::Listing;
 use crate::base::lock::lock;

@@ -23,13 +23,14 @@
 //! | `network` | the hosts to which a program has access |
 //! | `sockets`, `socket_options` | operations on sockets |
 //! | `pipes` | pipes |
-//! | `commands`, `forward` | child processes, and what they write |
+//! | `commands`, `child`, `forward` | commands, the child processes that run them, and what they write |
 //! | `remove_tree` | removal of a folder with its contents |
 //! | `metadata` | metadata and times |
 //! | `errors` | Linux error numbers |
 
 mod bind;
 mod builder;
+mod child;
 mod commands;
 pub(crate) mod error;
 mod errors;
