@@ -40,6 +40,7 @@ pub fn init() {
         // An error means that there is a logger: ours, or one that the program prefers.
         lanes::serialize_lanes(|| drop(log::set_logger(&LOG)));
         update_level();
+        // Relaxed: publishes nothing, see above.
         HAS_LEVEL.store(1, Ordering::Relaxed);
     }
 }

@@ -91,7 +91,7 @@ impl Heap {
         self.lock().statistics = Some(statistics);
     }
 
-    /// What is to be printed when the program has ended with a status.
+    /// The text to print when the program has ended with a status.
     pub(super) fn report(&self, status: i32) -> String {
         let state = self.lock();
         let mut text = String::new();

@@ -25,9 +25,9 @@ pub struct HeapPiece {
 pub struct HeapStatistics {
     /// The number of allocations.
     pub allocations: u64,
-    /// The number of those that were not freed.
+    /// The number of allocations that were not freed.
     pub live: u64,
-    /// The bytes of those that were not freed.
+    /// The bytes of allocations that were not freed.
     pub live_bytes: u64,
     /// The most bytes that were allocated at the same time.
     pub peak_bytes: u64,

@@ -22,14 +22,13 @@ struct Shared {
     pieces: u32,
 }
 
-/// A lock of words: LLVM reads the surroundings of a byte that it compares and exchanges without
-/// regard to other threads.
+/// A lock of words: an exchange of a byte takes a loop on a GPU.
 static SHARED: TicketMutex<Shared> = TicketMutex::new(Shared {
     talc: Talc::new(Manual),
     pieces: 0,
 });
 
-/// Held while a thread asks the host for a piece. Whoever has both locks took this one first.
+/// Held while a thread asks the host for a piece. A thread that holds both locks took this one first.
 static GROWTH: TicketMutex<()> = TicketMutex::new(());
 
 /// What `talc` may need for an allocation besides its size and alignment.

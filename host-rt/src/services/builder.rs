@@ -180,8 +180,7 @@ impl ServicesBuilder {
     /// `[::1]:80`), only that one is allowed.
     ///
     /// A name permits the addresses to which it resolves, and the program can look up only names that
-    /// are allowed. Whoever controls the name chooses the addresses, which may belong to this machine
-    /// or network. To listen at all addresses of this machine, or to receive UDP at any port, allow
+    /// are allowed. The name's owner chooses the addresses, which may belong to this machine or network. To listen at all addresses of this machine, or to receive UDP at any port, allow
     /// `0.0.0.0:80` or `0.0.0.0:0`: the address and port that the program asks for.
     pub fn allow_net(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
