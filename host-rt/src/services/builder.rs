@@ -179,9 +179,10 @@ impl ServicesBuilder {
     /// (`example.com`) or an IP address (`127.0.0.1`, `::1`). With a port (`localhost:80`,
     /// `[::1]:80`), only that one is allowed.
     ///
-    /// A name permits the addresses to which it resolves, and the program can look up only names that
-    /// are allowed. The name's owner chooses the addresses, which may belong to this machine or network. To listen at all addresses of this machine, or to receive UDP at any port, allow
-    /// `0.0.0.0:80` or `0.0.0.0:0`: the address and port that the program asks for.
+    /// A name permits the addresses to which it resolves, and the program can look up only names that are
+    /// allowed. The name's owner chooses the addresses, which may belong to this machine or network. To
+    /// listen at all addresses of this machine, or to receive UDP at any port, allow `0.0.0.0:80` or
+    /// `0.0.0.0:0`: the address and port that the program asks for.
     pub fn allow_net(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
         self
