@@ -34,13 +34,13 @@ unsafe extern "Rust" {
 /// # Safety
 /// `words` points to [`std_threads`] zeroed pointers that live as long as the launch.
 pub(crate) unsafe fn open(words: *mut u8) {
-    // Release: with the acquire in `words`, the zeroes are visible.
+    // Edge `T1`, release: with the acquire in `words`, the zeroes and the heap are visible.
     WORDS.store(words.cast(), Release);
 }
 
 /// The words, or an empty slice before `open`.
 fn words() -> &'static [AtomicPtr<u8>] {
-    // Acquire: pairs with the release in `open`.
+    // Edge `T1`, acquire: pairs with the release in `open`.
     let words = WORDS.load(Acquire);
     if words.is_null() {
         return &[];
@@ -55,7 +55,7 @@ pub(crate) fn serve() {
     let mut attempt = 0_u32;
     let mut keeps_blocks = false;
     loop {
-        // Acquire: pairs with the release of the exchange in `std_spawn`, and of that in `end`.
+        // Edge `T2`, acquire: pairs with the release of the exchange in `std_spawn`, and of that in `end`.
         let start = words()
             .get(me)
             .map_or(ptr::null_mut(), |word| word.load(Acquire));
@@ -119,7 +119,8 @@ pub(crate) fn std_spawn(start: *mut u8) -> bool {
     let mut attempt = 0_u32;
     loop {
         let is_taken = words().iter().skip(1).any(|word| {
-            // Relaxed: only looks for a word to try. Release: pairs with the acquire in `serve`.
+            // Relaxed: only looks for a word to try. Edge `T2`, release: pairs with the acquire in
+            // `serve`.
             word.load(Relaxed).is_null()
                 && word
                     .compare_exchange(ptr::null_mut(), start, Release, Relaxed)

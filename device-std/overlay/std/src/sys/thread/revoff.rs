@@ -43,7 +43,7 @@ impl Thread {
     }
 
     pub fn join(self) {
-        // Acquire: pairs with the release in `std_run_thread`; the thread's writes are visible.
+        // Edge `T3`, acquire: pairs with the release in `std_run_thread`; the thread's writes are visible.
         while self.done.load(Acquire) == 0 {
             futex_wait(&self.done, 0, None);
         }
@@ -62,7 +62,7 @@ unsafe fn std_run_thread(start: *mut u8) {
     run(init);
     // SAFETY: the thread runs nothing of the program after this.
     unsafe { crate::sys::thread_local::key::run_destructors() };
-    // Release: pairs with the acquire in `join`.
+    // Edge `T3`, release: pairs with the acquire in `join`.
     done.store(1, Release);
 }
 

@@ -33,7 +33,7 @@ static FIRST: Atomic<*mut *mut Block> = AtomicPtr::new(ptr::null_mut());
 /// The entry of the calling thread. Only it uses the entry.
 #[inline(never)]
 fn first() -> *mut *mut Block {
-    // Acquire: pairs with the release below; the array is zeroed.
+    // Edge `T4`, acquire: pairs with the release below; the array is zeroed.
     let mut all = FIRST.load(Acquire);
     if all.is_null() {
         let layout = Layout::array::<*mut Block>(std_threads() as usize).unwrap();
@@ -42,6 +42,7 @@ fn first() -> *mut *mut Block {
         if made.is_null() {
             rtabort!("no memory for thread-local variables");
         }
+        // Edge `T4`, release: pairs with the acquire above, and that of a failed exchange.
         all = match FIRST.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
             Ok(_) => made,
             Err(others) => {
@@ -100,7 +101,7 @@ pub fn create(destructor: Option<Destructor>) -> Key {
         loop {
             // SAFETY: nobody else has the node before the exchange succeeds.
             unsafe { (*node).next = head };
-            // Release: pairs with the acquire in `run_destructors`.
+            // Edge `T5`, release: pairs with the acquire in `run_destructors`.
             match REGISTERED.compare_exchange(head, node, AcqRel, Relaxed) {
                 Ok(_) => break,
                 Err(now) => head = now,
@@ -132,7 +133,7 @@ pub unsafe fn run_destructors() {
     // As often as POSIX asks for: destructors may set values again.
     for _ in 0..4 {
         let mut any = false;
-        // Acquire: pairs with the release in `create`.
+        // Edge `T5`, acquire: pairs with the release in `create`.
         let mut node = REGISTERED.load(Acquire);
         while !node.is_null() {
             // SAFETY: nodes are never freed, nor changed once they are in the list.
