@@ -67,11 +67,35 @@ check_layouts! {
     StartedChild { child, id, stdin, stdout, stderr }
 }
 
-const _: () = {
-    assert!(std_calls::NO_TIME == declared::NO_TIME);
-    assert!(std_calls::LOOKUP_FAILED == declared::LOOKUP_FAILED);
-    assert!(std_calls::RUNNING == declared::RUNNING);
-};
+/// The same for constants.
+macro_rules! check_constants {
+    ($($first:ident $(:: $rest:ident)*;)*) => {
+        $(const _: () = assert!(std_calls::$first$(::$rest)* == declared::$first$(::$rest)*);)*
+    };
+}
+
+check_constants! {
+    NO_TIME;
+    LOOKUP_FAILED;
+    RUNNING;
+    ChildStreams::NULL;
+    ChildStreams::PIPE;
+    socket_option::READ_TIMEOUT;
+    socket_option::WRITE_TIMEOUT;
+    socket_option::LINGER;
+    socket_option::NO_DELAY;
+    socket_option::TTL;
+    socket_option::ONLY_V6;
+    socket_option::NONBLOCKING;
+    socket_option::BROADCAST;
+    socket_option::MULTICAST_LOOP_V4;
+    socket_option::MULTICAST_TTL_V4;
+    socket_option::MULTICAST_LOOP_V6;
+    socket_option::ERROR;
+    shutdown::READ;
+    shutdown::WRITE;
+    shutdown::BOTH;
+}
 
 /// The functions that run on the device.
 macro_rules! check_signatures {

@@ -12,10 +12,6 @@ use crate::sys::pal::{self, ChildStreams, Handle, RUNNING, StartedChild, result}
 pub use crate::sys::pipe::Pipe as ChildPipe;
 use crate::{fmt, io, slice};
 
-// Of the crate `std-calls`.
-const NULL: u32 = u32::MAX;
-const PIPE: u32 = u32::MAX - 1;
-
 /// Bytes of one read of a child's output.
 const READ: usize = 8192;
 
@@ -45,8 +41,8 @@ impl Stdio {
     fn to_host(&self, standard: u32) -> u32 {
         match self {
             Stdio::Inherit => standard,
-            Stdio::Null => NULL,
-            Stdio::MakePipe => PIPE,
+            Stdio::Null => ChildStreams::NULL,
+            Stdio::MakePipe => ChildStreams::PIPE,
             Stdio::ParentStdout => 1,
             Stdio::ParentStderr => 2,
             Stdio::File(file) => file.handle(),

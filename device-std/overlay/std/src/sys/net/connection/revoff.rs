@@ -7,23 +7,10 @@ use crate::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, SocketAddrV6, ToSocketAddrs,
 };
 use crate::sys::pal::host::*;
-use crate::sys::pal::{Handle, LOOKUP_FAILED, SocketAddress, result};
+use crate::sys::pal::socket_option::*;
+use crate::sys::pal::{Handle, LOOKUP_FAILED, SocketAddress, result, shutdown};
 use crate::time::Duration;
 use crate::vec;
-
-// Of the crate `std-calls`.
-const READ_TIMEOUT: u32 = 0;
-const WRITE_TIMEOUT: u32 = 1;
-const LINGER: u32 = 2;
-const NO_DELAY: u32 = 3;
-const TTL: u32 = 4;
-const ONLY_V6: u32 = 5;
-const NONBLOCKING: u32 = 6;
-const BROADCAST: u32 = 7;
-const MULTICAST_LOOP_V4: u32 = 8;
-const MULTICAST_TTL_V4: u32 = 9;
-const MULTICAST_LOOP_V6: u32 = 10;
-const ERROR: u32 = 11;
 
 /// Room for the reason why a name has no addresses.
 const REASON: usize = 256;
@@ -225,9 +212,9 @@ impl TcpStream {
 
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         let how = match how {
-            Shutdown::Read => 0,
-            Shutdown::Write => 1,
-            Shutdown::Both => 2,
+            Shutdown::Read => shutdown::READ,
+            Shutdown::Write => shutdown::WRITE,
+            Shutdown::Both => shutdown::BOTH,
         };
         result(std_shutdown(self.0.number(), how)).map(drop)
     }

@@ -159,6 +159,34 @@ pub struct StartedChild {
     pub stderr: u32,
 }
 
+impl ChildStreams {
+    pub const NULL: u32 = u32::MAX;
+    pub const PIPE: u32 = u32::MAX - 1;
+}
+
+/// Options of sockets: see `std_calls::socket_option`.
+pub mod socket_option {
+    pub const READ_TIMEOUT: u32 = 0;
+    pub const WRITE_TIMEOUT: u32 = 1;
+    pub const LINGER: u32 = 2;
+    pub const NO_DELAY: u32 = 3;
+    pub const TTL: u32 = 4;
+    pub const ONLY_V6: u32 = 5;
+    pub const NONBLOCKING: u32 = 6;
+    pub const BROADCAST: u32 = 7;
+    pub const MULTICAST_LOOP_V4: u32 = 8;
+    pub const MULTICAST_TTL_V4: u32 = 9;
+    pub const MULTICAST_LOOP_V6: u32 = 10;
+    pub const ERROR: u32 = 11;
+}
+
+/// The directions of a connection to close: see `std_calls::shutdown`.
+pub mod shutdown {
+    pub const READ: u32 = 0;
+    pub const WRITE: u32 = 1;
+    pub const BOTH: u32 = 2;
+}
+
 /// The status of a child that has not ended.
 pub const RUNNING: i64 = 1 << 32;
 

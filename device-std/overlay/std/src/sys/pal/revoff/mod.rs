@@ -10,7 +10,7 @@ mod handle;
 
 pub use self::calls::{
     ChildStreams, FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, PipeEnds, RUNNING, SocketAddress,
-    StartedChild,
+    StartedChild, shutdown, socket_option,
 };
 pub use self::handle::Handle;
 use crate::io;
