@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use core::fmt::Display;
+use core::fmt::{self, Display};
 use core::pin::Pin;
 
 use crate::args::{Args, ReplyTo};
@@ -11,6 +11,26 @@ use crate::function::RawArg;
 
 /// A future in a box, as asynchronous functions return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The error of a function that ran, as text: the error's own type is known only where it is bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionFailed(String);
+
+impl FunctionFailed {
+    /// The error's text.
+    #[must_use]
+    pub fn into_message(self) -> String {
+        self.0
+    }
+}
+
+impl Display for FunctionFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for FunctionFailed {}
 
 /// A function that devices call by name, and that returns its result later, on any thread.
 pub trait AsyncHostFunction: Send + Sync + 'static {
@@ -21,7 +41,7 @@ pub trait AsyncHostFunction: Send + Sync + 'static {
     fn signature(&self) -> u64;
 
     /// Starts it. The future runs it, and writes its results to the memory of `args`; its output is the
-    /// message if the function fails. Panics of the function pass through.
+    /// error if the function fails. Panics of the function pass through.
     ///
     /// # Errors
     /// The arguments differ from the declared ones.
@@ -32,7 +52,7 @@ pub trait AsyncHostFunction: Send + Sync + 'static {
     unsafe fn start<'a>(
         &self,
         args: &'a [RawArg],
-    ) -> Result<BoxFuture<'a, Result<(), String>>, Failure>;
+    ) -> Result<BoxFuture<'a, Result<(), FunctionFailed>>, Failure>;
 }
 
 /// A declaration and the asynchronous closure that runs for it. Made by `bind_async` and
@@ -56,12 +76,12 @@ pub trait AsyncAdapter: Send + Sync + 'static {
     fn start<'a>(
         &self,
         args: &mut Args<'a>,
-    ) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments>;
+    ) -> Result<BoxFuture<'a, Result<(), FunctionFailed>>, BadArguments>;
 }
 
 impl<A> AsyncAdapter for A
 where
-    A: for<'a> Fn(&mut Args<'a>) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments>
+    A: for<'a> Fn(&mut Args<'a>) -> Result<BoxFuture<'a, Result<(), FunctionFailed>>, BadArguments>
         + Send
         + Sync
         + 'static,
@@ -69,7 +89,7 @@ where
     fn start<'a>(
         &self,
         args: &mut Args<'a>,
-    ) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments> {
+    ) -> Result<BoxFuture<'a, Result<(), FunctionFailed>>, BadArguments> {
         self(args)
     }
 }
@@ -82,7 +102,7 @@ pub fn bind_async<A>(
     adapter: A,
 ) -> BoundAsync<impl AsyncAdapter>
 where
-    A: for<'a> Fn(&mut Args<'a>) -> Result<BoxFuture<'a, Result<(), String>>, BadArguments>
+    A: for<'a> Fn(&mut Args<'a>) -> Result<BoxFuture<'a, Result<(), FunctionFailed>>, BadArguments>
         + Send
         + Sync
         + 'static,
@@ -95,14 +115,17 @@ where
     }
 }
 
-/// Writes the result of a function, or returns the text of its error.
-pub fn finish<R, E: Display>(reply: ReplyTo<'_, R>, result: Result<R, E>) -> Result<(), String> {
+/// Writes the result of a function, or returns its error.
+pub fn finish<R, E: Display>(
+    reply: ReplyTo<'_, R>,
+    result: Result<R, E>,
+) -> Result<(), FunctionFailed> {
     match result {
         Ok(value) => {
             reply.write(value);
             Ok(())
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(FunctionFailed(error.to_string())),
     }
 }
 
@@ -118,7 +141,7 @@ impl<A: AsyncAdapter> AsyncHostFunction for BoundAsync<A> {
     unsafe fn start<'a>(
         &self,
         args: &'a [RawArg],
-    ) -> Result<BoxFuture<'a, Result<(), String>>, Failure> {
+    ) -> Result<BoxFuture<'a, Result<(), FunctionFailed>>, Failure> {
         // SAFETY: the caller's promise lasts until the future is dropped. Only `'a` bounds it here: the
         // caller keeps `args` and their memory for `'a`, or drops the future before them. The function
         // gets references of a lifetime that it cannot name, so they are only in the future.

@@ -94,7 +94,7 @@ mod started;
 pub use argument::{Argument, Memory, Passed, Value};
 pub use bound::{Adapter, Bound};
 #[cfg(feature = "async")]
-pub use bound_async::{AsyncAdapter, AsyncHostFunction, BoundAsync, BoxFuture};
+pub use bound_async::{AsyncAdapter, AsyncHostFunction, BoundAsync, BoxFuture, FunctionFailed};
 pub use call_error::CallError;
 pub use failure::{BadArguments, Failure};
 pub use function::{HostFunction, RawArg};

@@ -299,6 +299,28 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
     };
     // One more entry than parameters: the reply.
     let count = Literal::usize_unsuffixed(types.len() + 1);
+    // Binds a closure `function`; `result` is its future's output as a `Result`.
+    let bind = |result: TokenStream| {
+        quote! {
+            ::host_fn::__private::bind_async(
+                Self::NAME,
+                Self::SIGNATURE,
+                #count,
+                move |arguments| {
+                    #(let #locals = arguments.#takes()?;)*
+                    let reply = arguments.reply::<#returns>()?;
+                    let future = function(#(#locals),*);
+                    ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
+                        ::host_fn::__private::finish(reply, #result)
+                    }))
+                },
+            )
+        }
+    };
+    let bind_fallible = bind(quote!(future.await));
+    let bind_infallible = bind(quote! {
+        ::core::result::Result::<_, ::core::convert::Infallible>::Ok(future.await)
+    });
     let doc =
         format!("The host side of [`{text}`]: binds the function that runs when it is called.");
     Ok(quote! {
@@ -357,21 +379,7 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                             -> ::host_fn::BoxFuture<#call, #returns>
                         + ::core::marker::Send + ::core::marker::Sync + 'static,
                 {
-                    ::host_fn::__private::bind_async(
-                        Self::NAME,
-                        Self::SIGNATURE,
-                        #count,
-                        move |arguments| {
-                            #(let #locals = arguments.#takes()?;)*
-                            let reply = arguments.reply::<#returns>()?;
-                            let future = function(#(#locals),*);
-                            ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
-                                ::host_fn::__private::finish::<
-                                    #returns, ::core::convert::Infallible,
-                                >(reply, ::core::result::Result::Ok(future.await))
-                            }))
-                        },
-                    )
+                    #bind_infallible
                 }
 
                 /// [`bind_async`](Self::bind_async) for a function that may fail. Its error ends the
@@ -386,19 +394,7 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                         + ::core::marker::Send + ::core::marker::Sync + 'static,
                     E: ::core::fmt::Display + 'static,
                 {
-                    ::host_fn::__private::bind_async(
-                        Self::NAME,
-                        Self::SIGNATURE,
-                        #count,
-                        move |arguments| {
-                            #(let #locals = arguments.#takes()?;)*
-                            let reply = arguments.reply::<#returns>()?;
-                            let future = function(#(#locals),*);
-                            ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
-                                ::host_fn::__private::finish(reply, future.await)
-                            }))
-                        },
-                    )
+                    #bind_fallible
                 }
             }
         }

@@ -16,7 +16,7 @@ use std::slice;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use host_fn::{BoxFuture, RawArg};
+use host_fn::{BoxFuture, FunctionFailed, RawArg};
 use shared_abi::status::Status;
 
 use super::call_context::{CallContext, CallGuard};
@@ -35,7 +35,7 @@ use crate::wire::{Copier, Request};
 struct AsyncCall {
     /// `None` at the end. It uses the memory of `raw_args` and `mapped`, with references whose lifetime
     /// is extended: it is dropped before these are used or dropped.
-    future: Option<BoxFuture<'static, Result<(), String>>>,
+    future: Option<BoxFuture<'static, Result<(), FunctionFailed>>>,
     /// The arguments as the function gets them; owned by this.
     raw_args: *mut [RawArg],
     mapped: Mapped,
@@ -326,7 +326,8 @@ impl Future for AsyncCall {
         let result = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => Ok(()),
-            Ok(Poll::Ready(Err(message))) => {
+            Ok(Poll::Ready(Err(error))) => {
+                let message = error.into_message();
                 let function = this.pending.function.name().to_owned();
                 Err(FunctionError::Failed(message).into_call_error(function))
             }

@@ -52,6 +52,11 @@ macro_rules! site {
     }};
 }
 
+/// A device sent a record with a level that does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error("a record has the level {0}, which is none of 1 (error) to 5 (trace)")]
+struct UnknownLevel(u32);
+
 /// The metadata of the callsites, by the level in a record less one.
 static SITES: [&Metadata<'static>; 5] = [
     site!(ERROR),
@@ -104,14 +109,10 @@ fn emit(
     target: &str,
     file: &str,
     message: Arguments<'_>,
-) -> Result<(), String> {
+) -> Result<(), UnknownLevel> {
     let level = origin.level;
     let site = (level as usize).checked_sub(1).and_then(|i| SITES.get(i));
-    let Some(&metadata) = site else {
-        return Err(format!(
-            "a record has the level {level}, which is none of 1 (error) to 5 (trace)"
-        ));
-    };
+    let &metadata = site.ok_or(UnknownLevel(level))?;
     let filtered = Metadata::new(
         metadata.name(),
         target,

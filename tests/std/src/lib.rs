@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::thread;
 
 /// The folder of the program, whose first argument names a check.
 pub const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
@@ -55,25 +56,56 @@ pub fn on(device: &str, options: &[&str]) -> Command {
     command
 }
 
+/// The programs of the package in a folder, built for this machine: the folder that they are in.
+///
+/// # Panics
+/// They do not build.
+#[must_use]
+pub fn built_here(package: &str, target: &Path) -> PathBuf {
+    cargo(
+        &[
+            "build".as_ref(),
+            "--quiet".as_ref(),
+            "--target-dir".as_ref(),
+            target.as_os_str(),
+        ],
+        package,
+    );
+    target.join("debug")
+}
+
 /// Runs a command with the input and the environment that some checks need.
 ///
 /// # Panics
 /// It does not start.
 pub fn run(command: &mut Command) -> Output {
-    let mut child = command
+    command
         .env("REVOFF_CHECK", "a value")
-        .env_remove("REVOFF_NOT_SET")
+        .env_remove("REVOFF_NOT_SET");
+    run_with(command, &[b"a line\n", &[7; 100_000][..]].concat())
+}
+
+/// Runs a command with this input.
+///
+/// # Panics
+/// It does not start.
+pub fn run_with(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
         .env_remove("RUST_BACKTRACE")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let mut input = child.stdin.take().expect("it is piped");
-    // A program that reads nothing may have ended.
-    let _ = input.write_all(&[b"a line\n", &[7; 100_000][..]].concat());
-    drop(input);
-    child.wait_with_output().expect("it runs")
+    let mut to = child.stdin.take().expect("it is piped");
+    // A program may write before it has read everything.
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            // One that reads nothing may have ended.
+            let _ = to.write_all(input);
+        });
+        child.wait_with_output().expect("it runs")
+    })
 }
 
 /// A program's exit status and what it printed.

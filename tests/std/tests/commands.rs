@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use std_tests::command;
+use std_tests::{command, shown};
 
 const TESTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tested/Cargo.toml");
 
@@ -157,13 +157,4 @@ fn test(options: &[&str], harness: &[&str]) -> Output {
 
 fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn shown(output: &Output) -> String {
-    format!(
-        "{}\n{}{}",
-        output.status,
-        out(output),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use std_tests::{cargo, command};
+use std_tests::{built_here, command, run_with};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/std");
 /// A folder with text to search.
@@ -67,7 +67,7 @@ fn http() {
     for (server, client) in [(Place::Device, Place::Here), (Place::Here, Place::Device)] {
         let (_server, url) = serve(server);
         let file = "src/bin/get.rs";
-        let got = run(client.command("get").arg(format!("{url}{file}")), b"");
+        let got = run_with(client.command("get").arg(format!("{url}{file}")), b"");
         assert!(got.status.success(), "{got:?}");
         assert_eq!(
             got.stdout,
@@ -75,10 +75,10 @@ fn http() {
         );
         let errors = String::from_utf8_lossy(&got.stderr);
         assert!(errors.contains("200 OK"), "{errors}");
-        let got = run(client.command("get").arg(format!("{url}../secret")), b"");
+        let got = run_with(client.command("get").arg(format!("{url}../secret")), b"");
         assert_eq!(got.status.code(), Some(1), "{got:?}");
     }
-    let got = run(Place::Device.command("get").arg("http://127.0.0.1:1/"), b"");
+    let got = run_with(Place::Device.command("get").arg("http://127.0.0.1:1/"), b"");
     let errors = String::from_utf8_lossy(&got.stderr);
     assert!(errors.contains("Connection refused"), "{errors}");
 }
@@ -128,8 +128,8 @@ fn serve(place: Place) -> (Server, String) {
 
 /// Runs a program here and on a device. Both do the same. Returns what it did.
 fn same(device: &str, program: &str, arguments: &[&str], input: &[u8]) -> Output {
-    let here = run(Command::new(native().join(program)).args(arguments), input);
-    let there = run(on(device, program).args(arguments), input);
+    let here = run_with(Command::new(native().join(program)).args(arguments), input);
+    let there = run_with(on(device, program).args(arguments), input);
     let name = format!("{program} {arguments:?} on {device}: {there:?}");
     assert_eq!(here.stdout, there.stdout, "{name}");
     assert_eq!(here.status.code(), there.status.code(), "{name}");
@@ -164,33 +164,6 @@ fn native() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");
-        cargo(
-            &[
-                "build".as_ref(),
-                "--quiet".as_ref(),
-                "--target-dir".as_ref(),
-                target.as_os_str(),
-            ],
-            EXAMPLES,
-        );
-        target.join("debug")
-    })
-}
-
-fn run(command: &mut Command, input: &[u8]) -> Output {
-    let mut child = command
-        .env_remove("RUST_BACKTRACE")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let mut to = child.stdin.take().expect("it is piped");
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // A program that reads nothing may have ended.
-            let _ = std::io::Write::write_all(&mut to, input);
-        });
-        child.wait_with_output().expect("it runs")
+        built_here(EXAMPLES, &target)
     })
 }

@@ -1,13 +1,12 @@
 //! Runs each check of `program` on a device, and on this machine: output and exit status are the same.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use std_tests::{PROGRAM, cargo, command, on, run, shown};
+use std_tests::{PROGRAM, built_here, command, on, run, shown};
 
 /// Each with its arguments. `FOLDER` is the path of an empty folder.
 const CHECKS: &[&[&str]] = &[
@@ -249,16 +248,7 @@ fn native() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native");
-        cargo(
-            &[
-                OsStr::new("build"),
-                OsStr::new("--quiet"),
-                OsStr::new("--target-dir"),
-                target.as_os_str(),
-            ],
-            PROGRAM,
-        );
-        target.join("debug/checks")
+        built_here(PROGRAM, &target).join("checks")
     })
 }
 

@@ -9,12 +9,12 @@ use conformance::Target;
 use conformance_calls::{Act, Outcome, Pair, ReadForms, WriteForms};
 use host_fn::BoxFuture;
 use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, Functions, LaunchError, Spawn, current_call};
-use tokio::runtime::Runtime;
+use host_rt::{CallError, Functions, LaunchError, current_call};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
+use crate::executor::{executor, on};
 use crate::session::{Session, read};
 use crate::{Test, test};
 
@@ -25,17 +25,6 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_call_that_is_never_ready_is_aborted).only(Target::reports_status),
     test!(an_executor_may_keep_a_call),
 ];
-
-/// An executor with one thread.
-fn executor() -> Runtime {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(1).enable_time().build().unwrap()
-}
-
-fn on(executor: &Runtime) -> impl Spawn {
-    let handle = executor.handle().clone();
-    move |call: BoxFuture<'static, ()>| drop(handle.spawn(call))
-}
 
 /// More device threads than host threads wait for each other, inside a function.
 fn all_wait_on_few_threads(target: &Target) {

@@ -17,6 +17,7 @@ mod deadline;
 mod driver_calls;
 mod driver_errors;
 mod events;
+mod executor;
 mod failures;
 mod foreign;
 mod forged;

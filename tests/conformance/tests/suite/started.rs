@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance_calls::{Act, Note, Outcome, Pair, WriteForms};
-use host_fn::BoxFuture;
 use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, Functions, LaunchError, Spawn};
-use tokio::runtime::Runtime;
+use host_rt::{CallError, Functions, LaunchError};
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 
+use crate::executor::{executor, on};
 use crate::session::{Session, acting, acting_or, read};
 use crate::{Test, test};
 
@@ -32,16 +31,6 @@ const CALLS: u64 = 8;
 /// Whether the kernel for forms, whose arguments GCC's wires do not refuse, has the same results.
 fn copies(target: &Target) -> bool {
     target.reports_status()
-}
-
-fn executor() -> Runtime {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(1).enable_time().build().unwrap()
-}
-
-fn on(executor: &Runtime) -> impl Spawn {
-    let handle = executor.handle().clone();
-    move |call: BoxFuture<'static, ()>| drop(handle.spawn(call))
 }
 
 fn start(session: &Session, grid: (u32, u32), what: u64, how: u64) -> Vec<Outcome> {
