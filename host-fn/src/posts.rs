@@ -118,7 +118,7 @@ impl<const K: usize> Drop for Posts<K> {
     }
 }
 
-/// Posts a call, see [`Posts::add`].
+/// Posts a call, after waiting for the oldest one if there are already `K`.
 #[inline(always)]
 pub fn post<const K: usize, const N: usize>(
     posts: &mut Posts<K>,

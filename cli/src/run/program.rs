@@ -20,34 +20,35 @@ use super::heap::Heap;
 
 /// How to build and run a program.
 #[derive(Debug, Args)]
-#[group(id = "programs", multiple = true, conflicts_with = "image")]
+#[group(skip)]
 #[command(next_help_heading = "Programs")]
 pub(crate) struct Options {
     #[command(flatten)]
     source: Source,
 
     /// The program, if the crate has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "image")]
     bin: Option<String>,
 
     /// An image that an earlier run built, instead of building one
-    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["manifest_path", "bin", "arch"])]
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["image", "manifest_path", "bin", "arch"])]
     program: Option<PathBuf>,
 
     #[command(flatten)]
     limits: Limits,
 
     /// Count what the program allocates, and print it to the standard error when the program ends
-    #[arg(long)]
+    #[arg(long, conflicts_with = "image")]
     heap_stats: bool,
 
     /// The program's arguments
-    #[arg(last = true, value_name = "ARGUMENT")]
+    #[arg(last = true, value_name = "ARGUMENT", conflicts_with = "image")]
     arguments: Vec<OsString>,
 }
 
 /// The crate to build, and what for.
 #[derive(Debug, Args)]
+#[group(id = "source-options", multiple = true)]
 pub(crate) struct Source {
     /// The manifest of the crate [default: Cargo.toml]
     #[arg(long, value_name = "PATH")]
@@ -60,6 +61,7 @@ pub(crate) struct Source {
 
 /// The resources and rights of a program.
 #[derive(Debug, Args)]
+#[group(id = "limit-options", multiple = true)]
 pub(crate) struct Limits {
     /// The most threads of the program at a time, each a warp of its own
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]

@@ -17,6 +17,8 @@ fn required_tests(table: &str) -> BTreeSet<String> {
             .strip_prefix('`')
             .and_then(|rest| rest.strip_suffix('`'))
             .filter(|edge| edge.len() == 2 && edge.ends_with(|c: char| c.is_ascii_digit()))
+            // Both ends of these are in std, which no model contains: `std_has_no_races` runs them.
+            .filter(|edge| !edge.starts_with('T'))
         else {
             continue;
         };
