@@ -20,7 +20,7 @@ use crate::heap;
 
 /// The error number of a call that did not reach its host function, or that this one did not
 /// complete: EIO.
-const FAILED: i64 = std_calls::error(5);
+pub(crate) const FAILED: i64 = std_calls::error(5);
 
 /// The result of a call that failed on its way.
 trait Failed {

@@ -10,6 +10,7 @@
 //! | `calls` | the platform layer's calls to the host |
 //! | `threads` | idle threads, and how they start |
 //! | `heap` | the allocator |
+//! | `random` | random numbers for the crate `getrandom` |
 
 #![no_std]
 #![cfg_attr(
@@ -19,6 +20,7 @@
 
 mod calls;
 mod heap;
+mod random;
 mod start;
 mod threads;
 

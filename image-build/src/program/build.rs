@@ -129,13 +129,15 @@ impl<'a> Builder<'a> {
             .arg(&target_dir)
             // Names the program.
             .arg("--message-format=json-render-diagnostics");
-        // One unit of code from all crates, since a GPU has no linker.
-        let mut settings = vec!["lto=\"fat\"", "codegen-units=1"];
+        let mut settings = vec![];
         if let StdTarget::Gpu(_) = self.target {
-            settings.push("debug=false");
+            // One unit of code from all crates, since a GPU has no linker.
+            settings.extend(["lto=\"fat\"", "codegen-units=1", "debug=false"]);
+            if profile == Profile::Test {
+                settings.push("opt-level=3");
+            }
         }
         if profile == Profile::Test {
-            settings.push("opt-level=3");
             // The harness runs each test that panics in a program of its own.
             flags.push("-Zpanic-abort-tests".to_owned());
         }

@@ -204,6 +204,8 @@ impl Sysroot {
             let link = ["-shared", "-Wl,-Bsymbolic", "-lm", "-lc"];
             flags.extend(link.map(|argument| format!("-Clink-arg={argument}")));
         }
+        // The crate `getrandom` takes its numbers from `device-std`.
+        flags.push("--cfg=getrandom_backend=\"custom\"".to_owned());
         // The kernel and the variables that the host looks for.
         flags.push("-Zexport-executable-symbols".to_owned());
         Ok(flags)

@@ -22,6 +22,8 @@ pub(crate) const TESTS: &[Test] = &[
     test!(all_wait_on_few_threads).only(Target::is_parallel),
     test!(all_forms),
     test!(failures_reach_the_launch),
+    // Its call, which keeps the device, is never dropped.
+    test!(an_executor_that_leaks_a_call_and_panics).alone(),
     test!(a_call_that_is_never_ready_is_aborted).only(Target::reports_status),
     test!(an_executor_may_keep_a_call),
 ];
@@ -170,15 +172,23 @@ fn failures_reach_the_launch(target: &Target) {
     check(Box::new(aborts), 3, "dropped before it was ready");
     let panics = Box::new(|_call| panic!("no room"));
     check(panics, 3, "dropped before it was ready");
-    let leaks = Box::new(|call| {
+}
+
+fn an_executor_that_leaks_a_call_and_panics(target: &Target) {
+    let mut functions = Functions::new();
+    let function = Act::bind_async(|_| Box::pin(pending()));
+    let leak = |call: BoxFuture<'static, ()>| {
         std::mem::forget(call);
         panic!("no room")
-    });
-    check(
-        leaks,
-        3,
-        "executor of host function `act` panicked: no room",
-    );
+    };
+    functions.add_async(function, leak).unwrap();
+    let (status, error) = fail(target, &functions, 3);
+    let error = error.to_string();
+    let expected = "executor of host function `act` panicked: no room";
+    assert!(error.contains(expected), "{error}");
+    if target.reports_status() {
+        assert_eq!(status, Status::FUNCTION_FAILED);
+    }
 }
 
 fn a_call_that_is_never_ready_is_aborted(target: &Target) {
