@@ -8,9 +8,6 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
-/// The folder of the program, whose first argument names a check.
-pub const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
-
 /// The command `revoff`, built.
 ///
 /// # Panics
@@ -45,33 +42,64 @@ pub fn cargo(arguments: &[&OsStr], folder: &str) {
     );
 }
 
-/// `revoff run` of the program on a device.
-#[must_use]
-pub fn on(device: &str, options: &[&str]) -> Command {
-    let mut command = Command::new(command());
-    command
-        .args(["run", "--device", device, "--manifest-path"])
-        .arg(Path::new(PROGRAM).join("Cargo.toml"))
-        .args(options);
-    command
+/// A package of programs, which are built for devices and for this machine.
+pub struct Package {
+    folder: &'static str,
 }
 
-/// The programs of the package in a folder, built for this machine: the folder that they are in.
-///
-/// # Panics
-/// They do not build.
+/// The program whose first argument names a check.
+pub const CHECKS: Package = Package {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/program"),
+};
+
+/// The example programs.
+pub const EXAMPLES: Package = Package {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/std"),
+};
+
+impl Package {
+    /// A file or a folder in it.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        Path::new(self.folder).join(path)
+    }
+
+    /// `revoff run` of a program, with more options.
+    #[must_use]
+    pub fn on(&self, device: &str, program: &str, options: &[&str]) -> Command {
+        let mut command = Command::new(command());
+        command
+            .args(["run", "--device", device, "--bin", program])
+            .arg("--manifest-path")
+            .arg(self.path("Cargo.toml"))
+            .args(options);
+        command
+    }
+
+    /// A program on this machine.
+    ///
+    /// # Panics
+    /// It does not build.
+    #[must_use]
+    pub fn here(&self, program: &str) -> Command {
+        let target = self.path("target");
+        cargo(
+            &[
+                "build".as_ref(),
+                "--quiet".as_ref(),
+                "--target-dir".as_ref(),
+                target.as_os_str(),
+            ],
+            self.folder,
+        );
+        Command::new(target.join("debug").join(program))
+    }
+}
+
+/// `revoff run` of the program with checks on a device, with more options.
 #[must_use]
-pub fn built_here(package: &str, target: &Path) -> PathBuf {
-    cargo(
-        &[
-            "build".as_ref(),
-            "--quiet".as_ref(),
-            "--target-dir".as_ref(),
-            target.as_os_str(),
-        ],
-        package,
-    );
-    target.join("debug")
+pub fn on(device: &str, options: &[&str]) -> Command {
+    CHECKS.on(device, "checks", options)
 }
 
 /// Runs a command with the input and the environment that some checks need.

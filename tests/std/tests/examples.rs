@@ -2,13 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 
-use std_tests::{built_here, command, run_with};
+use std_tests::{EXAMPLES, run_with};
 
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/std");
 /// A folder with text to search.
 const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
@@ -44,7 +41,7 @@ fn orders() {
 
 #[test]
 fn gzip() {
-    let text = fs::read(Path::new(EXAMPLES).join("Cargo.lock")).expect("a file");
+    let text = fs::read(EXAMPLES.path("Cargo.lock")).expect("a file");
     let text = text.repeat(20);
     let packed = same("host", "gzip", &[], &text).stdout;
     assert!(packed.len() < text.len() / 2);
@@ -69,10 +66,7 @@ fn http() {
         let file = "src/bin/get.rs";
         let got = run_with(client.command("get").arg(format!("{url}{file}")), b"");
         assert!(got.status.success(), "{got:?}");
-        assert_eq!(
-            got.stdout,
-            fs::read(Path::new(EXAMPLES).join(file)).expect("a file")
-        );
+        assert_eq!(got.stdout, fs::read(EXAMPLES.path(file)).expect("a file"));
         let errors = String::from_utf8_lossy(&got.stderr);
         assert!(errors.contains("200 OK"), "{errors}");
         let got = run_with(client.command("get").arg(format!("{url}../secret")), b"");
@@ -94,7 +88,7 @@ enum Place {
 impl Place {
     fn command(self, program: &str) -> Command {
         match self {
-            Place::Here => Command::new(native().join(program)),
+            Place::Here => EXAMPLES.here(program),
             Place::Device => on("host", program),
         }
     }
@@ -114,7 +108,8 @@ impl Drop for Server {
 fn serve(place: Place) -> (Server, String) {
     let mut command = place.command("serve");
     let mut child = command
-        .args(["127.0.0.1:0", EXAMPLES])
+        .arg("127.0.0.1:0")
+        .arg(EXAMPLES.path(""))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -128,7 +123,7 @@ fn serve(place: Place) -> (Server, String) {
 
 /// Runs a program here and on a device. Both do the same. Returns what it did.
 fn same(device: &str, program: &str, arguments: &[&str], input: &[u8]) -> Output {
-    let here = run_with(Command::new(native().join(program)).args(arguments), input);
+    let here = run_with(EXAMPLES.here(program).args(arguments), input);
     let there = run_with(on(device, program).args(arguments), input);
     let name = format!("{program} {arguments:?} on {device}: {there:?}");
     assert_eq!(here.stdout, there.stdout, "{name}");
@@ -145,25 +140,5 @@ fn same(device: &str, program: &str, arguments: &[&str], input: &[u8]) -> Output
 
 /// A program on a device, without its arguments.
 fn on(device: &str, program: &str) -> Command {
-    let mut on = Command::new(command());
-    on.args([
-        "run",
-        "--device",
-        device,
-        "--bin",
-        program,
-        "--manifest-path",
-    ])
-    .arg(Path::new(EXAMPLES).join("Cargo.toml"))
-    .arg("--");
-    on
-}
-
-/// The folder of the programs built for this machine.
-fn native() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");
-        built_here(EXAMPLES, &target)
-    })
+    EXAMPLES.on(device, program, &["--"])
 }

@@ -4,12 +4,11 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
-use std_tests::{PROGRAM, built_here, command, on, run, shown};
+use std_tests::{CHECKS, command, on, run, shown};
 
 /// Each with its arguments. `FOLDER` is the path of an empty folder.
-const CHECKS: &[&[&str]] = &[
+const RUNS: &[&[&str]] = &[
     &["text"],
     &["arguments", "one", "two words", "", "ünï"],
     &["environment"],
@@ -51,13 +50,13 @@ fn on_an_emulated_gpu() {
 
 fn same_everywhere(device: &str) {
     let mut differ = Vec::new();
-    for check in CHECKS {
+    for check in RUNS {
         let folder = Folder::new(device);
         let fill = |word: &&str| match *word {
             "FOLDER" => folder.0.clone().into_os_string(),
             word => word.into(),
         };
-        let here = run(Command::new(native()).args(check.iter().map(fill)));
+        let here = run(CHECKS.here("checks").args(check.iter().map(fill)));
         folder.empty();
         let there = run(on(device, &[]).arg("--").args(check.iter().map(fill)));
         let is_same = here.stdout == there.stdout
@@ -220,7 +219,7 @@ fn folders_without_a_program() {
         assert!(errors.contains(wanted), "{errors}");
         assert_eq!(output.status.code(), Some(2), "{errors}");
     }
-    let output = run(&mut on("host", &["--bin", "other"]));
+    let output = run(&mut CHECKS.on("host", "other", &[]));
     let errors = String::from_utf8_lossy(&output.stderr);
     let wanted = "it has no program `other`, only: checks";
     assert!(errors.contains(wanted), "{errors}");
@@ -241,15 +240,6 @@ fn first_error(output: &Output) -> Option<String> {
             .find(|line| *line == "on the standard error")
             .map(str::to_owned),
     }
-}
-
-/// The program, built for this machine.
-fn native() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native");
-        built_here(PROGRAM, &target).join("checks")
-    })
 }
 
 /// A folder that is removed at the end.
