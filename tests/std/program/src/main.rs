@@ -159,6 +159,12 @@ fn random() {
     let keys = || format!("{:?}", HashMap::<u64, u64>::new().hasher());
     // All maps of a thread share their keys but for a counter.
     println!("{}", keys().len() > 10);
+    // A crate that asks the system itself.
+    let mut bytes = [[0; 32]; 2];
+    for bytes in &mut bytes {
+        println!("{:?}", getrandom::fill(bytes));
+    }
+    println!("{}", bytes[0] != bytes[1]);
 }
 
 fn memory() {
