@@ -385,7 +385,7 @@ fn a_signal_names_the_kernel_and_its_arguments() {
         "fills",
         &[],
         libc::SIGSEGV,
-        &["; its stack is full (REVOFF_HOST_STACK)"],
+        &["; its stack is full (REVOFF_HOST_STACK"],
     );
 }
 

@@ -71,8 +71,8 @@ pub(crate) struct Limits {
     #[arg(long, default_value = "256M", value_name = "BYTES", value_parser = arg::size)]
     heap: u64,
 
-    /// The stack of each thread, on NVIDIA GPUs
-    #[arg(long, default_value = "1M", value_name = "BYTES", value_parser = arg::size)]
+    /// The stack of each thread
+    #[arg(long, default_value = "2M", value_name = "BYTES", value_parser = arg::size)]
     stack: u64,
 
     /// Allow the program to read the files of a folder, instead of all files; may be repeated
@@ -111,7 +111,10 @@ const KERNEL: &str = "revoff_main";
 /// process, with the same status.
 pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
     // Each thread of the program may wait in a call, for another one of the program.
-    let mut builder = Runtime::builder(device).threads(options.limits.warps as usize);
+    let stack = options.limits.stack.max(MIN_STACK).next_multiple_of(16);
+    let mut builder = Runtime::builder(device)
+        .threads(options.limits.warps as usize)
+        .host_stack(stack);
     if let Some(wire) = wire {
         builder = builder.wire(wire);
     }
@@ -138,13 +141,13 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
         DeviceArch::Nvidia(_) | DeviceArch::Emulated(_)
     );
     // Other devices have stacks of their own.
-    let stack = if is_nvidia {
-        limits.stack.max(MIN_STACK).next_multiple_of(16)
+    let stacks = if is_nvidia {
+        u64::from(limits.warps) * stack
     } else {
         1
     };
     let stacks = runtime
-        .alloc(u64::from(limits.warps) * stack)
+        .alloc(stacks)
         .with_context(|| format!("{} stacks (--warps, --stack {stack})", limits.warps))?;
     let (address, bytes) = heap.first();
     let args: [&dyn KernelArg; 6] = [

@@ -35,7 +35,7 @@ pub struct Env {
     pub request_memory: Option<u64>,
     /// `REVOFF_HOST_MEMORY`: device memory of the `host` device, 1M to 1T.
     pub host_memory: Option<u64>,
-    /// `REVOFF_HOST_STACK`: stack of a device thread of the `host` device, 16K to 512K.
+    /// `REVOFF_HOST_STACK`: stack of a device thread of the `host` device, 16K to 1G.
     pub host_stack: Option<u64>,
     /// `REVOFF_EMU_MEMORY`: device memory of `emu`, 1M to 1T.
     pub emu_memory: Option<u64>,
@@ -102,10 +102,10 @@ pub const VARIABLES: [Variable; 11] = [
     },
     Variable {
         name: "REVOFF_HOST_STACK",
-        meaning: "stack of a device thread of the host device, 16K to 512K (256K)",
-        expected: "a size from 16K to 512K",
+        meaning: "stack of a device thread of the host device, 16K to 1G (256K)",
+        expected: "a size from 16K to 1G",
         set: |env, text| {
-            env.host_stack = Some(size(text, 16 << 10..=512 << 10)?);
+            env.host_stack = Some(size(text, 16 << 10..=1 << 30)?);
             Some(())
         },
     },

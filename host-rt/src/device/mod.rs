@@ -132,6 +132,7 @@ pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, DeviceError> {
         name,
         &OpenOptions {
             env,
+            host_stack: None,
             trace: None,
             costs: None,
         },

@@ -12,6 +12,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) env: &'a Env,
     /// The device thread to trace.
     pub(crate) trace: Option<&'a Trace>,
+    /// The stack of a device thread of `host`, in bytes, instead of what the environment says.
+    pub(crate) host_stack: Option<u64>,
     /// Whether to count what kernels do on the bus.
     pub(crate) costs: Option<&'a CountCosts>,
 }

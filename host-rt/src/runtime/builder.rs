@@ -48,6 +48,7 @@ pub struct Builder {
     pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
     pub(super) initial_seq: u32,
+    pub(super) host_stack: Option<u64>,
     pub(super) trace: Option<Trace>,
     pub(super) costs: Option<CountCosts>,
 }
@@ -95,6 +96,13 @@ impl Builder {
         self
     }
 
+    /// The stack of a device thread of the `host` device, in bytes, at least 16 KiB: address space, of
+    /// which it takes what it uses. Other devices ignore this. Default: 256 KiB.
+    pub fn host_stack(mut self, bytes: u64) -> Self {
+        self.host_stack = Some(bytes.max(16 << 10));
+        self
+    }
+
     /// Traces the instructions of one device thread, which only `emu` can do.
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = Some(trace);
@@ -130,6 +138,7 @@ impl Builder {
         let env = Env::read()?;
         let options = OpenOptions {
             env: &env,
+            host_stack: self.host_stack,
             trace: self.trace.as_ref(),
             costs: self.costs.as_ref(),
         };

@@ -128,6 +128,7 @@ impl Runtime {
             deadline: None,
             waiting: Waiting::Adaptive,
             initial_seq: 0,
+            host_stack: None,
             trace: None,
             costs: None,
         }

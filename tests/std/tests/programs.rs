@@ -199,10 +199,19 @@ fn restricted_programs_start_no_commands() {
 
 #[test]
 fn a_stack_that_is_too_small() {
-    let output = run(on("emu", &["--stack", "32K"]).args(["--", "recursion"]));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("stack overflow"), "{errors}");
-    assert_eq!(output.status.code(), Some(128 + libc::SIGABRT), "{errors}");
+    for (device, wanted, status) in [
+        ("emu", "stack overflow", Some(128 + libc::SIGABRT)),
+        // By a signal.
+        ("host", "its stack is full", None),
+    ] {
+        let output = run(on(device, &["--stack", "32K"]).args(["--", "recursion"]));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(wanted), "{errors}");
+        assert_eq!(output.status.code(), status, "{errors}");
+        // With the usual stack, it ends as on this machine.
+        let output = run(on(device, &[]).args(["--", "recursion"]));
+        assert_eq!(output.stdout, b"1125750\n", "{}", shown(&output));
+    }
 }
 
 #[test]

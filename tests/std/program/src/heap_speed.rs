@@ -4,9 +4,9 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::array;
 use std::hint::black_box;
-use std::sync::{Barrier, Mutex};
-use std::thread;
-use std::time::Instant;
+use std::sync::Mutex;
+
+use crate::speed::rate;
 
 const ROUNDS: usize = 9;
 /// Allocations that a thread has at a time.
@@ -31,26 +31,6 @@ pub fn measure(count: usize) {
             median(&mut ratios)
         );
     }
-}
-
-/// Allocations per second of all threads together, from the first start to the last end.
-fn rate(threads: usize, count: usize, work: impl Fn() + Sync) -> f64 {
-    let barrier = Barrier::new(threads);
-    let times: Vec<_> = thread::scope(|scope| {
-        let timed = || {
-            barrier.wait();
-            let start = Instant::now();
-            work();
-            (start, Instant::now())
-        };
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(timed)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.map(|times| times.expect("joined")).collect()
-    });
-    let start = times.iter().map(|times| times.0).min();
-    let end = times.iter().map(|times| times.1).max();
-    let (start, end) = start.zip(end).expect("there are threads");
-    (threads * count) as f64 / (end - start).as_secs_f64()
 }
 
 fn on_heap(count: usize) {

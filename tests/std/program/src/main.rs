@@ -8,6 +8,7 @@ mod locks;
 mod narrow;
 mod net;
 mod processes;
+mod speed;
 mod threads;
 
 use std::collections::{BTreeMap, HashMap};
@@ -59,12 +60,17 @@ fn main() -> ExitCode {
             let count = arguments.next().expect("a number").parse();
             heap_speed::measure(count.expect("a number"));
         }
+        "print-speed" => {
+            let [threads, count] = [(); 2].map(|()| arguments.next().expect("a number").parse());
+            speed::print(threads.expect("a number"), count.expect("a number"));
+        }
+        "read-speed" => speed::read(&arguments.next().expect("a file")),
         "heap-leak" => {
             let count = arguments.next().expect("a number").parse();
             let end = arguments.next().expect("an end");
             heap::leak(count.expect("a number"), &end);
         }
-        "recursion" => println!("{}", recursion(0)),
+        "recursion" => println!("{}", recursion(1500)),
         _ => panic!("no check {check}"),
     }
     ExitCode::SUCCESS
@@ -201,10 +207,10 @@ fn exhausted() {
     println!("{}", bytes.try_reserve(usize::MAX / 2 + 1).is_err());
 }
 
-/// Needs more stack than there is.
-#[expect(unconditional_recursion, reason = "it does not return")]
+/// Takes 512 bytes of stack, and more, for each step.
 fn recursion(depth: u64) -> u64 {
     let mut here = [depth; 64];
     std::hint::black_box(&mut here);
-    recursion(depth + 1) + here[depth as usize % 64]
+    let rest = if depth == 0 { 0 } else { recursion(depth - 1) };
+    rest + here[depth as usize % 64]
 }

@@ -47,11 +47,15 @@ pub(in crate::device) fn open(options: &OpenOptions<'_>) -> Result<Arc<dyn Devic
         what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),
         reason,
     })?;
+    let stack = options
+        .host_stack
+        .or(env.host_stack)
+        .unwrap_or(DEFAULT_STACK);
     signals::watch();
     Ok(Arc::new_cyclic(|this| HostDevice {
         this: Weak::clone(this),
         arena,
-        workers: WorkerPool::new(env.host_stack.unwrap_or(DEFAULT_STACK) as usize),
+        workers: WorkerPool::new(stack as usize),
         modules: Mutex::default(),
         stacks: Stacks::default(),
     }))

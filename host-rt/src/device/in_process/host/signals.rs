@@ -121,7 +121,7 @@ fn describe(
     // The lowest page of a stack is inaccessible.
     let guard = context.stack_low..context.stack_low.saturating_add(GUARD);
     if guard.contains(&address) {
-        text.write_str("; its stack is full (REVOFF_HOST_STACK)")?;
+        text.write_str("; its stack is full (REVOFF_HOST_STACK, or --stack for a program)")?;
     }
     text.write_str("\n")
 }
