@@ -76,6 +76,22 @@ macro_rules! check_constants {
 
 check_constants! {
     NO_TIME;
+    FileStatus::FILE;
+    FileStatus::DIRECTORY;
+    FileStatus::LINK;
+    open::READ;
+    open::WRITE;
+    open::APPEND;
+    open::TRUNCATE;
+    open::CREATE;
+    open::CREATE_NEW;
+    lock::EXCLUSIVE;
+    lock::SHARED;
+    lock::TRY_EXCLUSIVE;
+    lock::TRY_SHARED;
+    lock::UNLOCK;
+    SocketAddress::V4;
+    SocketAddress::V6;
     LOOKUP_FAILED;
     RUNNING;
     ChildStreams::NULL;
@@ -105,6 +121,14 @@ macro_rules! check_signatures {
 }
 
 for_each_device_function!(check_signatures);
+
+macro_rules! check_unsafe_signatures {
+    ($($(#[$doc:meta])* fn $name:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*) => {
+        $(const _: unsafe fn($($ty),*) -> $result = device::$name;)*
+    };
+}
+
+for_each_unsafe_device_function!(check_unsafe_signatures);
 
 mod device {
     pub(super) use super::{std_abort, std_exit, std_monotonic_time, std_pause};

@@ -12,13 +12,19 @@ unsafe extern "C" {
     fn main(argc: c_int, argv: *const *const c_char) -> c_int;
 }
 
+unsafe extern "Rust" {
+    /// The platform layer's: runs the destructors of the thread-local variables of `main`'s thread.
+    fn std_end_main();
+}
+
 /// Runs the program, with teams of one thread. `heap` is its first memory, of `bytes` bytes; `words` has
 /// 8 zero bytes for each team, and `stacks` has `stack_bytes` bytes for each, which only NVIDIA GPUs use:
 /// the builder of the image inserts the code. `has_statistics` is 1 if the program is to report what it
 /// allocated, otherwise 0.
 ///
 /// # Safety
-/// The memory lives as long as the launch, and nobody else uses it.
+/// The memory lives as long as the launch, and nobody else uses it. It is the only launch of the image
+/// since it was loaded: variables keep addresses of this memory.
 #[device_rt::kernel]
 pub(crate) unsafe fn revoff_main(
     heap: *mut u8,
@@ -40,6 +46,8 @@ pub(crate) unsafe fn revoff_main(
     }
     // SAFETY: the compiler made it, with this signature. It gets its arguments from the host.
     let status = unsafe { main(0, ptr::null()) };
+    // SAFETY: `main` has returned, and this thread runs nothing else of the program.
+    unsafe { std_end_main() };
     heap::report();
     // The host reports a failed call; the kernel ends all the same.
     let _ = std_calls::std_exit(status);

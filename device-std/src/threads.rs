@@ -1,14 +1,16 @@
 //! Idle threads of the grid, and how they start.
 //!
-//! Each thread but the first polls its own word. Its value is null while the thread is idle, the
-//! pointer that it is to run with, [`RUNNING`] while it runs, or [`END`].
+//! Each thread but the first polls its own word. Its value is null until the thread begins, since a
+//! device may hold fewer blocks at a time than were launched; then [`IDLE`], the pointer that the thread
+//! is to run with, [`RUNNING`] while it runs, or [`END`].
 //!
 //! | from | to | by |
 //! |---|---|---|
-//! | null | pointer | `std_spawn` |
+//! | null | `IDLE` | the thread, when it begins |
+//! | `IDLE` | pointer | `std_spawn` |
 //! | pointer | `RUNNING` | the thread |
-//! | `RUNNING` | null | the thread, at the end of its work |
-//! | null | `END` | `end`, when `main` has returned |
+//! | `RUNNING` | `IDLE` | the thread, at the end of its work |
+//! | null, `IDLE` | `END` | `end`, when `main` has returned |
 
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -23,6 +25,7 @@ static WORDS: AtomicPtr<AtomicPtr<u8>> = AtomicPtr::new(ptr::null_mut());
 
 const RUNNING: *mut u8 = ptr::without_provenance_mut(1);
 const END: *mut u8 = ptr::without_provenance_mut(2);
+const IDLE: *mut u8 = ptr::without_provenance_mut(3);
 
 unsafe extern "Rust" {
     /// Of the platform layer: runs a thread to its end.
@@ -45,7 +48,8 @@ fn words() -> &'static [AtomicPtr<u8>] {
     if words.is_null() {
         return &[];
     }
-    // SAFETY: `open` was called with this pointer, whose memory outlives the launch.
+    // SAFETY: `open` was called with this pointer, in this launch: the host launches an image's kernel
+    // once.
     unsafe { core::slice::from_raw_parts(words, std_threads() as usize) }
 }
 
@@ -53,13 +57,21 @@ fn words() -> &'static [AtomicPtr<u8>] {
 pub(crate) fn serve() {
     let me = thread::global() as usize;
     let mut attempt = 0_u32;
+    let word = loop {
+        if let Some(word) = words().get(me) {
+            break word;
+        }
+        arch::pause(attempt);
+        attempt = attempt.saturating_add(1);
+    };
+    // Relaxed: says only that this thread can be started. It fails if the program has ended.
+    let _ = word.compare_exchange(ptr::null_mut(), IDLE, Relaxed, Relaxed);
     let mut keeps_blocks = false;
+    attempt = 0;
     loop {
         // Edge `T2`, acquire: pairs with the release of the exchange in `std_spawn`, and of that in `end`.
-        let start = words()
-            .get(me)
-            .map_or(ptr::null_mut(), |word| word.load(Acquire));
-        if start.is_null() {
+        let start = word.load(Acquire);
+        if start == IDLE {
             // An idle thread keeps no memory. It is idle for others before it returns it, so that a
             // thread that has been joined can soon be started again.
             if keeps_blocks {
@@ -74,23 +86,24 @@ pub(crate) fn serve() {
             return;
         }
         attempt = 0;
-        let word = &words()[me];
         // Relaxed: only this thread looks for this value.
         word.store(RUNNING, Relaxed);
         // SAFETY: the pointer went to `std_spawn`, and only this thread has received it.
         unsafe { std_run_thread(start) };
         keeps_blocks = true;
         // Relaxed: says only that this thread can be started; `join` orders what it did.
-        word.store(ptr::null_mut(), Relaxed);
+        word.store(IDLE, Relaxed);
     }
 }
 
-/// Ends idle threads. Threads that still run end when they have run.
+/// Ends the threads that are idle or have not begun. Threads that still run end when they have run.
 pub(crate) fn end() {
     for word in &words()[1..] {
         let mut attempt = 0_u32;
+        let may_end = |now: &*mut u8| now.is_null() || *now == IDLE;
+        // Relaxed if it fails: it is tried again.
         while word
-            .compare_exchange(ptr::null_mut(), END, Release, Relaxed)
+            .fetch_update(Release, Relaxed, |now| may_end(&now).then_some(END))
             .is_err()
         {
             arch::pause(attempt);
@@ -109,22 +122,24 @@ pub(crate) fn std_threads() -> u32 {
     thread::teams()
 }
 
-/// The longest wait for a thread that has ended for the program, but is not idle yet: `join` and scopes
-/// return before.
+/// The longest wait for a thread that has not begun yet, or that has ended for the program but is not idle
+/// yet: `join` and scopes return before.
 const PATIENCE_NANOS: u64 = 1_000_000_000;
 
+/// Lets an idle thread run `std_run_thread(start)`. False if there is none.
+///
+/// # Safety
+/// `start` is what `std_run_thread` takes, and nobody else uses it, unless this returns false.
 #[unsafe(no_mangle)]
-pub(crate) fn std_spawn(start: *mut u8) -> bool {
+pub(crate) unsafe fn std_spawn(start: *mut u8) -> bool {
     let begin = arch::clock();
     let mut attempt = 0_u32;
     loop {
         let is_taken = words().iter().skip(1).any(|word| {
             // Relaxed: only looks for a word to try. Edge `T2`, release: pairs with the acquire in
             // `serve`.
-            word.load(Relaxed).is_null()
-                && word
-                    .compare_exchange(ptr::null_mut(), start, Release, Relaxed)
-                    .is_ok()
+            word.load(Relaxed) == IDLE
+                && word.compare_exchange(IDLE, start, Release, Relaxed).is_ok()
         });
         if is_taken || words().len() < 2 || arch::clock().saturating_sub(begin) > PATIENCE_NANOS {
             return is_taken;

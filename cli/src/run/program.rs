@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ pub(crate) struct Limits {
     heap: u64,
 
     /// The stack of each thread
-    #[arg(long, default_value = "2M", value_name = "BYTES", value_parser = arg::size)]
+    #[arg(long, default_value = "2M", value_name = "BYTES", value_parser = stack_size)]
     stack: u64,
 
     /// Allow the program to read the files of a folder, instead of all files; may be repeated
@@ -101,8 +102,8 @@ pub(crate) struct Limits {
 /// its PTX for newer ones.
 const NVIDIA: &str = "sm_70";
 
-/// The smallest stack, which has room for the report of an overflow.
-const MIN_STACK: u64 = 32 << 10;
+/// The sizes of a stack: the smallest has room for the report of an overflow.
+const STACKS: RangeInclusive<u64> = 32 << 10..=1 << 30;
 
 /// The kernel that calls `main`, in device-std/src/start.rs.
 const KERNEL: &str = "revoff_main";
@@ -111,7 +112,7 @@ const KERNEL: &str = "revoff_main";
 /// process, with the same status.
 pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
     // Each thread of the program may wait in a call, for another one of the program.
-    let stack = options.limits.stack.max(MIN_STACK).next_multiple_of(16);
+    let stack = options.limits.stack.next_multiple_of(16);
     let mut builder = Runtime::builder(device)
         .threads(options.limits.warps as usize)
         .host_stack(stack);
@@ -166,7 +167,9 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
     // returned.
     let launch = unsafe { kernel.launch(grid, &args)? };
     launch.wait()?;
-    bail!("the program ended without an exit status");
+    bail!(
+        "the program ended without an exit status: its image is not for this `revoff`, build it again"
+    );
 }
 
 impl Source {
@@ -297,6 +300,15 @@ impl Limits {
         }
         Ok(options)
     }
+}
+
+/// The size of a stack, such as `2M`.
+fn stack_size(text: &str) -> anyhow::Result<u64> {
+    let bytes = arg::size(text)?;
+    if !STACKS.contains(&bytes) {
+        bail!("a stack has from 32K to 1G bytes");
+    }
+    Ok(bytes)
 }
 
 /// Ends this process with the program's status: other threads of the program, and what the device

@@ -27,6 +27,16 @@ const TESTS_PER_LAUNCH: usize = 200;
 const ONE_TEST: &str = "__RUST_TEST_INVOKE";
 const ONE_TEST_PASSED: i32 = 50;
 
+/// The harness's options that select tests. Its others say how it runs tests and prints their results,
+/// which this command does.
+const HARNESS_OPTIONS: [&str; 5] = [
+    "--exact",
+    "--skip",
+    "--ignored",
+    "--include-ignored",
+    "--list",
+];
+
 /// Time between two looks at the report of a program that runs.
 const INTERVAL: Duration = Duration::from_millis(10);
 
@@ -60,6 +70,16 @@ impl Runner {
         all.extend(options.limits.options()?);
         if options.limits.is_restricted() {
             all.extend(["--allow-write".into(), scratch.path().into()]);
+        }
+        for option in &options.harness {
+            let name = option.to_string_lossy();
+            let name = name.split('=').next().unwrap_or_default();
+            if name.starts_with('-') && !HARNESS_OPTIONS.contains(&name) {
+                bail!(
+                    "`{name}` is no option of `revoff test` behind `--`: those are {}",
+                    HARNESS_OPTIONS.join(", ")
+                );
+            }
         }
         let is_for_run = |option: &&OsString| {
             let options = ["--ignored", "--include-ignored"];
@@ -288,10 +308,12 @@ impl<'a> Results<'a> {
 
     /// The complete lines since the last call.
     fn next(&mut self) -> anyhow::Result<Vec<String>> {
-        let text = fs::read_to_string(self.log).with_context(|| self.log.display().to_string())?;
-        let new = text.get(self.read..).unwrap_or_default();
-        let end = new.rfind('\n').map_or(0, |at| at + 1);
+        let bytes = fs::read(self.log).with_context(|| self.log.display().to_string())?;
+        let new = bytes.get(self.read..).unwrap_or_default();
+        let end = new.iter().rposition(|byte| *byte == b'\n');
+        let end = end.map_or(0, |at| at + 1);
         self.read += end;
-        Ok(new[..end].lines().map(str::to_owned).collect())
+        let text = String::from_utf8_lossy(&new[..end]);
+        Ok(text.lines().map(str::to_owned).collect())
     }
 }

@@ -53,7 +53,9 @@ host_fn::host_functions! {
     /// Fills the buffer with random bytes, fit for cryptography.
     pub fn std_random(bytes: Out<[u8]>) -> i64;
 
-    /// Ends the program with an exit status. The caller traps if the call returns.
+    /// Ends the program with an exit status. If the call returns, `process::exit`, a panic and an abort
+    /// trap, which fails the launch; after a `main` that has returned, the launch ends when the program's
+    /// other threads have.
     pub fn std_exit(status: i32);
     /// Allocates device memory for the heap of the program, at least `least` bytes, which lives until
     /// the launch has ended.

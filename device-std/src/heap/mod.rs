@@ -82,7 +82,7 @@ unsafe fn resize(memory: *mut u8, old: Layout, new: Layout) -> bool {
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub(crate) fn std_alloc(size: usize, align: usize) -> *mut u8 {
-    // SAFETY: the platform layer passes a layout's parts.
+    // SAFETY: only the platform layer can name this function, and passes the parts of a `Layout`.
     let memory = alloc(unsafe { layout(size, align) });
     if !memory.is_null() {
         statistics::allocated(size);
@@ -90,23 +90,38 @@ pub(crate) fn std_alloc(size: usize, align: usize) -> *mut u8 {
     memory
 }
 
+/// Frees memory.
+///
+/// # Safety
+/// `std_alloc` or `std_realloc` returned it for a layout with this size and alignment, and nobody uses it
+/// any more.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub(crate) fn std_dealloc(memory: *mut u8, size: usize, align: usize) {
-    // SAFETY: the platform layer passes what `std_alloc` returned for this layout.
+pub(crate) unsafe fn std_dealloc(memory: *mut u8, size: usize, align: usize) {
+    // SAFETY: the caller's promise.
     unsafe { dealloc(memory, layout(size, align)) };
     statistics::freed(size);
 }
 
+/// Resizes memory, or returns null and leaves it.
+///
+/// # Safety
+/// `std_alloc` or `std_realloc` returned it for a layout with this size and alignment; with `new_size` this
+/// is a layout, too. Unless this returns null, nobody uses the old address any more.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub(crate) fn std_realloc(memory: *mut u8, size: usize, align: usize, new_size: usize) -> *mut u8 {
+pub(crate) unsafe fn std_realloc(
+    memory: *mut u8,
+    size: usize,
+    align: usize,
+    new_size: usize,
+) -> *mut u8 {
     if new_size == 0 {
         return ptr::null_mut();
     }
-    // SAFETY: the platform layer passes a layout's parts.
+    // SAFETY: the caller's promise: the parts of layouts.
     let (old, new) = unsafe { (layout(size, align), layout(new_size, align)) };
-    // SAFETY: the platform layer passes what `std_alloc` returned for the old layout.
+    // SAFETY: the caller's promise: memory of the old layout.
     let moved = if unsafe { resize(memory, old, new) } {
         memory
     } else {

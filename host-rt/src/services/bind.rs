@@ -15,7 +15,7 @@ use std_calls::{
     StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
 };
 
-use super::errors::to_reply;
+use super::errno::to_reply;
 use super::{Services, commands, process};
 use crate::runtime::{Functions, RuntimeError};
 

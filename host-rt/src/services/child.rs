@@ -6,7 +6,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use super::errors::errno;
+use super::errno::errno;
 use super::forward::Forward;
 use crate::base::lock::lock;
 

@@ -11,7 +11,7 @@ use std_calls::{ChildStreams, RUNNING, StartedChild};
 
 use super::Services;
 use super::child::ChildProcess;
-use super::errors::errno;
+use super::errno::errno;
 use super::forward::Forward;
 use super::handles::Handle;
 use super::pipes;

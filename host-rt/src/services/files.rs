@@ -9,7 +9,7 @@ use cap_std::fs::Metadata;
 use std_calls::{FileStatus, FileTimes, lock};
 
 use super::Services;
-use super::errors::{errno, retry};
+use super::errno::{errno, retry};
 use super::handles::{Handle, OpenFile};
 use super::location::{self, Access};
 use super::metadata::{MODE_BITS, status_of, timestamps};

@@ -1,4 +1,4 @@
-//! What children write to streams of the program that are not those of the process.
+//! Copies the output of children to streams of the program that are not those of the process.
 
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::sync::{Arc, Mutex};
@@ -6,13 +6,14 @@ use std::thread;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::errors::retry;
+use super::errno::retry;
 use super::streams::Streams;
 use crate::base::lock::lock;
 
 /// Copies what arrives in a pipe to a standard stream of the program.
 pub(super) struct Forward {
-    pipe: Mutex<PipeReader>,
+    /// `None` at its end, or when the stream has failed: a child that writes on gets an error then.
+    pipe: Mutex<Option<PipeReader>>,
     streams: Arc<Streams>,
     stream: u32,
 }
@@ -26,7 +27,7 @@ impl Forward {
         let (reader, writer) = io::pipe()?;
         let waiting = reader.try_clone()?;
         let forward = Arc::new(Self {
-            pipe: Mutex::new(reader),
+            pipe: Mutex::new(Some(reader)),
             streams: Arc::clone(streams),
             stream,
         });
@@ -36,25 +37,42 @@ impl Forward {
             .spawn(move || {
                 // Without the lock: a wait for the child copies as well.
                 while is_readable(&waiting, None) && copying.copy_available() {}
+                drop(waiting);
             })?;
         Ok((forward, writer))
     }
 
-    /// Copies all that the pipe has. Returns false at its end, or if the stream fails.
+    /// Copies what the pipe has now. Returns false at its end, or if the stream fails.
     pub(super) fn copy_available(&self) -> bool {
         let mut pipe = lock(&self.pipe);
+        let goes_on = pipe.as_mut().is_some_and(|pipe| self.copy_from(pipe));
+        if !goes_on {
+            *pipe = None;
+        }
+        goes_on
+    }
+
+    fn copy_from(&self, pipe: &mut PipeReader) -> bool {
         let mut bytes = [0; 4096];
-        while is_readable(&pipe, Some(&Timespec::default())) {
+        // Not for as long as there is more: another process may never stop to write.
+        let mut left = rustix::io::ioctl_fionread(&*pipe).unwrap_or(0);
+        loop {
+            if !is_readable(pipe, Some(&Timespec::default())) {
+                return true;
+            }
             match retry(|| pipe.read(&mut bytes)) {
                 Ok(0) | Err(_) => return false,
                 Ok(count) => {
                     if self.streams.write(self.stream, &bytes[..count]).is_err() {
                         return false;
                     }
+                    left = left.saturating_sub(count as u64);
+                    if left == 0 {
+                        return true;
+                    }
                 }
             }
         }
-        true
     }
 }
 

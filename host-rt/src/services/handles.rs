@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 use super::child::ChildProcess;
-use super::errors::errno;
+use super::errno::errno;
 use super::listing::Listing;
 use crate::base::lock::lock;
 

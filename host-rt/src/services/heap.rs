@@ -5,7 +5,7 @@ use std::io;
 use std_calls::{HeapPiece, HeapStatistics};
 
 use super::Services;
-use super::errors::errno;
+use super::errno::errno;
 
 /// A function that allocates a piece of at least so many bytes.
 pub(super) type GrowHandler = Box<dyn Fn(u64) -> io::Result<HeapPiece> + Send + Sync>;

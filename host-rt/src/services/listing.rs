@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-use super::errors::errno;
+use super::errno::errno;
 
 /// An entry of a folder.
 pub(super) struct Entry {

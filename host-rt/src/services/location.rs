@@ -17,7 +17,7 @@ use cap_std::fs::{OpenOptionsExt, Permissions};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timestamps, utimensat};
 use std_calls::open;
 
-use super::errors::{errno, retry};
+use super::errno::{errno, retry};
 use super::listing::{Entries, Entry};
 use super::metadata::{MODE_BITS, kind_of};
 use super::remove_tree::remove_tree;
@@ -288,17 +288,19 @@ impl Location<'_> {
         Ok(match self {
             Self::Anywhere(path) => Box::new(fs::read_dir(path)?.map(|entry| {
                 let entry = entry?;
-                let kind = entry.file_type().map_or(0, |kind| {
-                    kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink())
-                });
+                let kind = entry.file_type()?;
+                let kind = kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink());
                 let name = entry.file_name();
                 Ok(Entry { kind, name })
             })),
             Self::Inside { folder, path } => Box::new(folder.dir.read_dir(path)?.map(|entry| {
                 let entry = entry?;
-                let kind = entry.file_type().map_or(0, |kind| {
-                    kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink())
-                });
+                let mut kind = entry.file_type()?;
+                // Some file systems do not say in their lists.
+                if !(kind.is_file() || kind.is_dir() || kind.is_symlink()) {
+                    kind = entry.metadata()?.file_type();
+                }
+                let kind = kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink());
                 let name = entry.file_name();
                 Ok(Entry { kind, name })
             })),

@@ -26,14 +26,15 @@
 //! | `commands`, `child`, `forward` | commands, the child processes that run them, and what they write |
 //! | `remove_tree` | removal of a folder with its contents |
 //! | `metadata` | metadata and times |
-//! | `errors` | Linux error numbers |
+//! | `errno` | Linux error numbers |
+//! | `error` | the errors of the configuration |
 
 mod bind;
 mod builder;
 mod child;
 mod commands;
+mod errno;
 pub(crate) mod error;
-mod errors;
 mod files;
 mod folders;
 mod forward;
@@ -112,7 +113,7 @@ impl Services {
         ServicesBuilder::new()
     }
 
-    /// The exit status of the program; `None` if it has not called `std::process::exit`.
+    /// The exit status of the program; `None` while it runs: 101 after a panic, 134 after an abort.
     #[must_use]
     pub fn exit_status(&self) -> Option<i32> {
         self.process.exit_status()

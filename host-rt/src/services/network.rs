@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Mutex;
 
 use super::ServicesError;
-use super::errors::errno;
+use super::errno::errno;
 use crate::base::lock::lock;
 
 /// The maximum number of addresses that are remembered for a name. A server of names could otherwise

@@ -8,7 +8,7 @@ use std::path::Path;
 use std_calls::{FileStatus, FileTimes, MAX_PATH, open};
 
 use super::Services;
-use super::errors::errno;
+use super::errno::errno;
 use super::location::{Access, Location};
 use super::metadata::{MODE_BITS, status_of, timestamps};
 use super::process::fill;

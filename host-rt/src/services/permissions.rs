@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::ServicesError;
-use super::errors::errno;
+use super::errno::errno;
 use super::location::{Access, AllowedFolder, Location};
 
 /// The files to which a program has access.

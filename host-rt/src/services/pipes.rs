@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use std_calls::PipeEnds;
 
 use super::Services;
-use super::errors::retry;
+use super::errno::retry;
 use super::handles::{Handle, OpenFile};
 
 /// An end of a pipe. The program cannot change its permissions and times.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use super::errors::{errno, text_of};
+use super::errno::{errno, text_of};
 use super::{Services, ServicesError, metadata};
 use crate::base::lock::lock;
 
@@ -66,13 +66,15 @@ impl Services {
         Ok(fill(path, lock(&self.directory).as_os_str().as_bytes()))
     }
 
-    /// Records the first exit status and calls the exit handler with it.
+    /// Records the first exit status and calls the exit handler with it. Another thread that ends the
+    /// program at the same time waits for the handler, which may end this process.
     pub(super) fn exit(&self, status: i32) {
-        if self.process.status.set(status).is_ok()
-            && let Some(on_exit) = &self.process.on_exit
-        {
-            on_exit(status);
-        }
+        self.process.status.get_or_init(|| {
+            if let Some(on_exit) = &self.process.on_exit {
+                on_exit(status);
+            }
+            status
+        });
     }
 }
 

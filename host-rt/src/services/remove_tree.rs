@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat, unlinkat}
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::errors::errno;
+use super::errno::errno;
 
 /// The maximum depth: the number of folders that are open at the same time.
 const MAX_DEPTH: usize = 512;

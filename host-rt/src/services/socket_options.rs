@@ -8,7 +8,7 @@ use rustix::net::sockopt::{self, Timeout};
 use std_calls::socket_option as option;
 
 use super::Services;
-use super::errors::errno;
+use super::errno::errno;
 
 /// The value for a timeout: nanoseconds, 0 for none.
 fn nanoseconds(timeout: Option<Duration>) -> u64 {

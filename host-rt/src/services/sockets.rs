@@ -15,7 +15,7 @@ use rustix::net::{
 use std_calls::{LOOKUP_FAILED, SocketAddress, shutdown};
 
 use super::Services;
-use super::errors::{errno, retry};
+use super::errno::{errno, retry};
 use super::handles::Handle;
 use super::process::fill;
 

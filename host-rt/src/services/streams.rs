@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Mutex;
 
 use super::Services;
-use super::errors::{errno, retry};
+use super::errno::{errno, retry};
 use crate::base::lock::lock;
 use crate::base::output;
 
@@ -42,10 +42,20 @@ impl Streams {
         stderr: Option<Output>,
     ) -> Self {
         Self {
-            stdin: Stream::new(stdin, || Box::new(io::stdin())),
+            stdin: Stream::new(stdin, || Box::new(ProcessInput)),
             stdout: Stream::new(stdout, || Box::new(ProcessOutput)),
             stderr: Stream::new(stderr, || Box::new(ProcessError)),
         }
+    }
+}
+
+/// The process's standard input, without Rust's handle: it has a lock as well, and a buffer whose bytes
+/// children of the program would miss.
+struct ProcessInput;
+
+impl Read for ProcessInput {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(io::stdin(), bytes)?)
     }
 }
 

@@ -21,7 +21,8 @@ const READ_MODIFY_WRITES: &[(&str, &str)] = &[
     ("umin", "old.min(new)"),
 ];
 
-const COMPARE_EXCHANGE: &str = "if nvptx64::is_narrow::<T>() {
+const COMPARE_EXCHANGE: &str =
+    "if nvptx64::is_narrow::<T>() && !matches!(failure, Release | AcqRel) {
         let _ordered = nvptx64::Ordered::new(nvptx64::joined(success, failure));
         return unsafe { nvptx64::compare_exchange(dst, old, new) };
     }";

@@ -73,17 +73,28 @@ const EDITS: &[Edit] = &[
         0,
         "        || target_os == \"revoff\"\n",
     ),
+    // What follows a panic's message where nothing unwinds.
     after(
-        "panic_abort/src/lib.rs",
-        "    unsafe extern \"Rust\" {\n        // This is defined in std::rt.\n",
+        "std/src/rt.rs",
+        "fn __rust_abort() {\n",
         0,
-        "        #[cfg(target_os = \"revoff\")]\n        safe fn std_exit(status: i32) -> !;\n",
+        "    #[cfg(target_os = \"revoff\")]\n    crate::sys::end_after_panic();\n    \
+         #[cfg(not(target_os = \"revoff\"))]\n",
     ),
     after(
-        "panic_abort/src/lib.rs",
-        "safe fn __rust_abort() -> !;\n    }\n",
+        "std/src/io/mod.rs",
+        "pub(crate) use stdio::cleanup;\n",
         0,
-        "    #[cfg(target_os = \"revoff\")]\n    std_exit(101);\n    #[cfg(not(target_os = \"revoff\"))]",
+        "#[cfg(target_os = \"revoff\")]\npub(crate) use stdio::flush_stdout;\n",
+    ),
+    after(
+        "std/src/io/stdio.rs",
+        "static STDOUT: OnceLock<ReentrantLock<RefCell<LineWriter<StdoutRaw>>>> = OnceLock::new();\n",
+        0,
+        "\n/// Writes what is in the buffer, unless a thread is using it.\n\
+         #[cfg(target_os = \"revoff\")]\npub fn flush_stdout() {\n    \
+         if let Some(stdout) = STDOUT.get()\n        && let Some(lock) = stdout.try_lock()\n        \
+         && let Ok(mut writer) = lock.try_borrow_mut()\n    {\n        let _ = writer.flush();\n    }\n}\n",
     ),
     after(
         "std/src/sys/alloc/mod.rs",

@@ -104,7 +104,8 @@ impl Frame {
         })
     }
 
-    /// Takes the frame from the stack. `number` makes the label unique.
+    /// Takes the frame from the stack. `number` makes the label unique. If there is no room, the report
+    /// of that runs behind the frames that fit, within the bytes that are left for it.
     fn enter(&self, number: usize) -> String {
         let align = self.align.max(ALIGN);
         let mut code = "\tld.shared.u64 \t%SPT, [__revoff_stack];\n".to_owned();
@@ -117,11 +118,11 @@ impl Frame {
             code.push_str("\tmov.b64 \t%SPL, %SPT;\n");
         }
         code.push_str(&format!(
-            "\tadd.u64 \t%SPN, %SPL, {};\n\tst.shared.u64 \t[__revoff_stack], %SPN;\n\
+            "\tadd.u64 \t%SPN, %SPL, {};\n\
              \tld.shared.u64 \t%SPE, [__revoff_stack+8];\n\
              \tsetp.gt.u64 \t%SPO, %SPN, %SPE;\n\t@!%SPO bra \t$L__stack{number};\n\
              \tst.shared.u64 \t[__revoff_stack+8], -1;\n\t{{\n\tcall.uni {OVERFLOW}, ();\n\t}}\n\
-             $L__stack{number}:\n",
+             $L__stack{number}:\n\tst.shared.u64 \t[__revoff_stack], %SPN;\n",
             self.size.next_multiple_of(ALIGN)
         ));
         code

@@ -72,6 +72,10 @@ impl Sysroot {
         ]
         .concat();
         if fs::read_to_string(&overlaid).ok().as_deref() != Some(&of) {
+            // First of all: what is interrupted begins again.
+            if overlaid.exists() {
+                fs::remove_file(&overlaid).map_err(io_at(&overlaid))?;
+            }
             if library.exists() {
                 fs::remove_dir_all(&library).map_err(io_at(&library))?;
             }
@@ -263,6 +267,8 @@ fn contents(folder: &Path) -> Result<String, BuildError> {
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
+        all.push_str(&entry.file_name().to_string_lossy());
+        all.push('\n');
         if path.is_dir() {
             all.push_str(&contents(&path)?);
         } else {

@@ -100,7 +100,7 @@ fn more_threads_than_the_grid_has() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(
         text,
-        "2 threads: all threads of the grid are running: launch the program with more of them\n"
+        "2 threads: all threads of the launch are running: start the program with more of them (--warps)\n"
     );
 }
 
@@ -205,6 +205,11 @@ fn a_stack_that_is_too_small() {
         ("host", "its stack is full", None),
     ] {
         let output = run(on(device, &["--stack", "32K"]).args(["--", "recursion"]));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(wanted), "{errors}");
+        assert_eq!(output.status.code(), status, "{errors}");
+        // Nor does a frame fit that is larger than what is left for the report.
+        let output = run(on(device, &["--stack", "256K"]).args(["--", "large-frame"]));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.contains(wanted), "{errors}");
         assert_eq!(output.status.code(), status, "{errors}");

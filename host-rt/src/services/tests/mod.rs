@@ -20,7 +20,7 @@ use std::{env, fs, io};
 
 use std_calls::{FileStatus, open};
 
-use super::errors::number_of;
+use super::errno::number_of;
 use super::{Services, ServicesBuilder};
 
 /// A new folder, removed when dropped.

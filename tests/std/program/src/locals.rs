@@ -8,6 +8,15 @@ static DROPPED: AtomicU32 = AtomicU32::new(0);
 
 struct Counted(u32);
 
+/// Prints at its end.
+struct Last;
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        println!("the end of main");
+    }
+}
+
 impl Drop for Counted {
     fn drop(&mut self) {
         DROPPED.fetch_add(self.0, Ordering::Relaxed);
@@ -18,9 +27,11 @@ thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(1) };
     static TEXT: RefCell<String> = RefCell::new("start".to_owned());
     static COUNTED: RefCell<Option<Counted>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
 pub fn check() {
+    LAST.set(Some(Last));
     NUMBER.set(10);
     TEXT.with_borrow_mut(|text| text.push_str(" of main"));
     let threads: Vec<_> = (0..3)

@@ -32,7 +32,10 @@ fn main() -> ExitCode {
             io::stdout().flush().expect("flushed");
             process::exit(7)
         }
-        "panic" => panic!("a panic with {} in it", "text"),
+        "panic" => {
+            print!("without an end of line");
+            panic!("a panic with {} in it", "text")
+        }
         "overflow" => println!("{}", arguments.next().map_or(0, |text| [1, 2][text.len()])),
         "result" => return report(fails()),
         "time" => time(),
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
             let end = arguments.next().expect("an end");
             heap::leak(count.expect("a number"), &end);
         }
+        "large-frame" => large_frame(),
         "recursion" => println!("{}", recursion(1500)),
         _ => panic!("no check {check}"),
     }
@@ -205,6 +209,12 @@ fn exhausted() {
             .is_err()
     );
     println!("{}", bytes.try_reserve(usize::MAX / 2 + 1).is_err());
+}
+
+/// Takes 3 MiB of stack.
+#[inline(never)]
+fn large_frame() {
+    std::hint::black_box(&mut [1_u8; 3 << 20]);
 }
 
 /// Takes 512 bytes of stack, and more, for each step.

@@ -1,4 +1,4 @@
-//! What LLVM's atomics lack on NVIDIA GPUs.
+//! Completes LLVM's atomics on NVIDIA GPUs.
 //!
 //! LLVM up to 22 drops the order of read-modify-writes: they become relaxed ones. [`Ordered`] puts
 //! fences around them. (PTX ISA, memory consistency model: a fence before a relaxed operation makes it a
@@ -42,13 +42,13 @@ pub(super) const fn is_narrow<T>() -> bool {
 }
 
 /// Where a value is: the word that contains it, and the position of its first bit there.
-struct Place {
+struct Narrow {
     word: *mut u32,
     shift: u32,
     mask: u32,
 }
 
-impl Place {
+impl Narrow {
     #[inline(always)]
     fn of<T>(value: *mut T) -> Self {
         let address = value.expose_provenance();
@@ -118,18 +118,18 @@ pub(super) fn signed<T>(bits: u16) -> i16 {
 /// Changes a narrow value to `change(value, operand)`. Returns the previous one. Relaxed.
 ///
 /// # Safety
-/// As for all atomic operations on `place`.
+/// As for all atomic operations on `address`.
 #[inline]
 pub(super) unsafe fn update<T: Copy, U: Copy>(
-    place: *mut T,
+    address: *mut T,
     operand: U,
     change: impl Fn(u16, u16) -> u16,
 ) -> T {
-    let place = Place::of(place);
-    let mut now = place.load();
+    let narrow = Narrow::of(address);
+    let mut now = narrow.load();
     loop {
-        let old = place.get(now);
-        match place.exchange(now, place.set(now, change(old, bits(operand)))) {
+        let old = narrow.get(now);
+        match narrow.exchange(now, narrow.set(now, change(old, bits(operand)))) {
             Ok(()) => return value(old),
             Err(other) => now = other,
         }
@@ -139,28 +139,28 @@ pub(super) unsafe fn update<T: Copy, U: Copy>(
 /// Compares and exchanges a narrow value. Relaxed.
 ///
 /// # Safety
-/// As for all atomic operations on `place`.
+/// As for all atomic operations on `address`.
 #[inline]
-pub(super) unsafe fn compare_exchange<T: Copy>(place: *mut T, old: T, new: T) -> Result<T, T> {
-    let place = Place::of(place);
-    let mut now = place.load();
-    while place.get(now) == bits(old) {
-        match place.exchange(now, place.set(now, bits(new))) {
+pub(super) unsafe fn compare_exchange<T: Copy>(address: *mut T, old: T, new: T) -> Result<T, T> {
+    let narrow = Narrow::of(address);
+    let mut now = narrow.load();
+    while narrow.get(now) == bits(old) {
+        match narrow.exchange(now, narrow.set(now, bits(new))) {
             Ok(()) => return Ok(old),
             Err(other) => now = other,
         }
     }
-    Err(value(place.get(now)))
+    Err(value(narrow.get(now)))
 }
 
 /// Loads a narrow value. Relaxed.
 ///
 /// # Safety
-/// As for all atomic operations on `place`.
+/// As for all atomic operations on `address`.
 #[inline]
-pub(super) unsafe fn load<T: Copy>(place: *const T) -> T {
-    let place = Place::of(place.cast_mut());
-    value(place.get(place.load()))
+pub(super) unsafe fn load<T: Copy>(address: *const T) -> T {
+    let narrow = Narrow::of(address.cast_mut());
+    value(narrow.get(narrow.load()))
 }
 
 /// The order of a compare-and-exchange, whether it fails or not.

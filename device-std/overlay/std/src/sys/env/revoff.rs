@@ -13,8 +13,7 @@ fn with<T>(run: impl FnOnce(&mut BTreeMap<OsString, OsString>) -> T) -> T {
     let mut variables = VARIABLES.lock().unwrap();
     run(variables.get_or_insert_with(|| {
         let list = pal::text(pal::host::std_environment).unwrap_or_default();
-        // SAFETY: any bytes are an `OsString` of this platform.
-        let text = |bytes: &[u8]| unsafe { OsString::from_encoded_bytes_unchecked(bytes.to_vec()) };
+        let text = |bytes: &[u8]| pal::os_string(bytes.to_vec());
         let pair = |variable: &[u8]| {
             // A name may begin with `=`, as on Unix.
             let end = variable.iter().skip(1).position(|byte| *byte == b'=')? + 1;

@@ -1,29 +1,17 @@
 //! Files of the host.
 
-use crate::ffi::{OsStr, OsString};
+use crate::ffi::OsString;
 use crate::fs::TryLockError;
 use crate::io::{self, BorrowedCursor, IoSlice, IoSliceMut, SeekFrom};
 use crate::path::{Path, PathBuf};
 use crate::sync::Arc;
 pub use crate::sys::fs::common::{Dir, exists};
 use crate::sys::pal::host::*;
-use crate::sys::pal::{self, FileStatus, Handle, NO_TIME, result, unsupported};
+use crate::sys::pal::{
+    self, FileStatus, Handle, NO_TIME, front, front_mut, host_path, lock, open, result, unsupported,
+};
 use crate::sys::time::SystemTime;
 use crate::fmt;
-
-// Of the crate `std-calls`.
-const READ: u32 = 1;
-const WRITE: u32 = 2;
-const APPEND: u32 = 4;
-const TRUNCATE: u32 = 8;
-const CREATE: u32 = 16;
-const CREATE_NEW: u32 = 32;
-
-const LOCK_EXCLUSIVE: u32 = 0;
-const LOCK_SHARED: u32 = 1;
-const TRY_LOCK_EXCLUSIVE: u32 = 2;
-const TRY_LOCK_SHARED: u32 = 3;
-const UNLOCK: u32 = 4;
 
 /// Room for at least one entry of a folder.
 const LIST: usize = 8192;
@@ -153,15 +141,15 @@ impl FileTimes {
 
 impl FileType {
     pub fn is_dir(&self) -> bool {
-        self.0 == 2
+        self.0 == FileStatus::DIRECTORY
     }
 
     pub fn is_file(&self) -> bool {
-        self.0 == 1
+        self.0 == FileStatus::FILE
     }
 
     pub fn is_symlink(&self) -> bool {
-        self.0 == 3
+        self.0 == FileStatus::LINK
     }
 }
 
@@ -197,8 +185,7 @@ impl Iterator for ReadDir {
         let element = pal::elements(&self.list[self.position..]).next()?;
         self.position += element.len() + 1;
         let (kind, name) = element.split_first()?;
-        // SAFETY: any bytes are an `OsStr` of this platform.
-        let name = unsafe { OsStr::from_encoded_bytes_unchecked(name) }.to_owned();
+        let name = pal::os_string(name.to_vec());
         let kind = u32::from(kind - b'0');
         Some(Ok(DirEntry { root: Arc::clone(&self.root), name, kind }))
     }
@@ -238,20 +225,20 @@ impl OpenOptions {
     /// The combinations that std refuses on Unix, with its messages.
     fn check(&self) -> io::Result<()> {
         let has = |option: u32| self.0 & option != 0;
-        if !has(READ | WRITE | APPEND) {
+        if !has(open::READ | open::WRITE | open::APPEND) {
             return Err(io::const_error!(
                 io::ErrorKind::InvalidInput,
                 "must specify at least one of read, write, or append access",
             ));
         }
-        let creates = has(TRUNCATE | CREATE | CREATE_NEW);
-        if creates && !has(WRITE | APPEND) {
+        let creates = has(open::TRUNCATE | open::CREATE | open::CREATE_NEW);
+        if creates && !has(open::WRITE | open::APPEND) {
             return Err(io::const_error!(
                 io::ErrorKind::InvalidInput,
                 "creating or truncating a file requires write or append access",
             ));
         }
-        if has(APPEND) && has(TRUNCATE) && !has(CREATE_NEW) {
+        if has(open::APPEND) && has(open::TRUNCATE) && !has(open::CREATE_NEW) {
             return Err(io::const_error!(
                 io::ErrorKind::InvalidInput,
                 "creating or truncating a file requires write or append access",
@@ -261,27 +248,27 @@ impl OpenOptions {
     }
 
     pub fn read(&mut self, read: bool) {
-        self.set(READ, read);
+        self.set(open::READ, read);
     }
 
     pub fn write(&mut self, write: bool) {
-        self.set(WRITE, write);
+        self.set(open::WRITE, write);
     }
 
     pub fn append(&mut self, append: bool) {
-        self.set(APPEND, append);
+        self.set(open::APPEND, append);
     }
 
     pub fn truncate(&mut self, truncate: bool) {
-        self.set(TRUNCATE, truncate);
+        self.set(open::TRUNCATE, truncate);
     }
 
     pub fn create(&mut self, create: bool) {
-        self.set(CREATE, create);
+        self.set(open::CREATE, create);
     }
 
     pub fn create_new(&mut self, create_new: bool) {
-        self.set(CREATE_NEW, create_new);
+        self.set(open::CREATE_NEW, create_new);
     }
 }
 
@@ -312,11 +299,11 @@ impl File {
     }
 
     pub fn lock(&self) -> io::Result<()> {
-        result(std_lock(self.handle(), LOCK_EXCLUSIVE)).map(drop)
+        result(std_lock(self.handle(), lock::EXCLUSIVE)).map(drop)
     }
 
     pub fn lock_shared(&self) -> io::Result<()> {
-        result(std_lock(self.handle(), LOCK_SHARED)).map(drop)
+        result(std_lock(self.handle(), lock::SHARED)).map(drop)
     }
 
     fn try_to_lock(&self, operation: u32) -> Result<(), TryLockError> {
@@ -330,15 +317,15 @@ impl File {
     }
 
     pub fn try_lock(&self) -> Result<(), TryLockError> {
-        self.try_to_lock(TRY_LOCK_EXCLUSIVE)
+        self.try_to_lock(lock::TRY_EXCLUSIVE)
     }
 
     pub fn try_lock_shared(&self) -> Result<(), TryLockError> {
-        self.try_to_lock(TRY_LOCK_SHARED)
+        self.try_to_lock(lock::TRY_SHARED)
     }
 
     pub fn unlock(&self) -> io::Result<()> {
-        result(std_lock(self.handle(), UNLOCK)).map(drop)
+        result(std_lock(self.handle(), lock::UNLOCK)).map(drop)
     }
 
     pub fn truncate(&self, size: u64) -> io::Result<()> {
@@ -346,7 +333,7 @@ impl File {
     }
 
     pub fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        result(std_file_read(self.handle(), buf)).map(|len| len as usize)
+        result(std_file_read(self.handle(), front_mut(buf))).map(|len| len as usize)
     }
 
     pub fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
@@ -362,7 +349,7 @@ impl File {
     }
 
     pub fn write(&self, buf: &[u8]) -> io::Result<usize> {
-        result(std_file_write(self.handle(), buf)).map(|len| len as usize)
+        result(std_file_write(self.handle(), front(buf))).map(|len| len as usize)
     }
 
     pub fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -491,10 +478,4 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
 
 pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     result(std_copy(bytes(from)?, bytes(to)?))
-}
-
-/// A path that only the host knows.
-fn host_path(fill: impl FnMut(&mut [u8]) -> i64) -> io::Result<PathBuf> {
-    // SAFETY: any bytes are an `OsString` of this platform.
-    Ok(unsafe { OsString::from_encoded_bytes_unchecked(pal::text(fill)?) }.into())
 }

@@ -2,21 +2,11 @@
 
 use crate::ffi::{OsStr, OsString};
 use crate::path::{Path, PathBuf};
-use crate::sys::pal;
+use crate::sys::pal::{self, host_path, os_string};
 use crate::{env, fmt, io, slice};
 
 /// Separates the paths of a list such as `PATH`.
 const SEPARATOR: u8 = b':';
-
-fn os_string(bytes: Vec<u8>) -> OsString {
-    // SAFETY: any bytes are an `OsString` of this platform.
-    unsafe { OsString::from_encoded_bytes_unchecked(bytes) }
-}
-
-/// A path that only the host knows.
-fn host_path(fill: impl FnMut(&mut [u8]) -> i64) -> io::Result<PathBuf> {
-    Ok(os_string(pal::text(fill)?).into())
-}
 
 pub fn getcwd() -> io::Result<PathBuf> {
     host_path(pal::host::std_directory)

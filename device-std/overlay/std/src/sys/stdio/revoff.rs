@@ -1,6 +1,6 @@
 use crate::io;
 use crate::sys::pal::host::{std_read, std_write};
-use crate::sys::pal::result;
+use crate::sys::pal::{front, front_mut, result};
 
 pub struct Stdin;
 pub struct Stdout;
@@ -14,7 +14,7 @@ impl Stdin {
 
 impl io::Read for Stdin {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        result(std_read(buf)).map(|len| len as usize)
+        result(std_read(front_mut(buf))).map(|len| len as usize)
     }
 }
 
@@ -26,7 +26,7 @@ impl Stdout {
 
 impl io::Write for Stdout {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        result(std_write(1, buf)).map(|len| len as usize)
+        result(std_write(1, front(buf))).map(|len| len as usize)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -42,7 +42,7 @@ impl Stderr {
 
 impl io::Write for Stderr {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        result(std_write(2, buf)).map(|len| len as usize)
+        result(std_write(2, front(buf))).map(|len| len as usize)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -31,14 +31,15 @@ impl Thread {
     pub unsafe fn new(_stack: usize, init: Box<ThreadInit>) -> io::Result<Thread> {
         let done = Arc::new(AtomicU32::new(0));
         let start = Box::into_raw(Box::new(Start { init, done: Arc::clone(&done) }));
-        if std_spawn(start.cast()) {
+        // SAFETY: `std_run_thread` takes such a pointer, and nobody else has this one.
+        if unsafe { std_spawn(start.cast()) } {
             return Ok(Thread { done });
         }
-        // SAFETY: nobody has taken the pointer that `into_raw` returned above.
+        // SAFETY: no thread has taken the pointer that `into_raw` returned above.
         drop(unsafe { Box::from_raw(start) });
         Err(io::const_error!(
             io::ErrorKind::WouldBlock,
-            "all threads of the grid are running: launch the program with more of them",
+            "all threads of the launch are running: start the program with more of them (--warps)",
         ))
     }
 
@@ -64,6 +65,17 @@ unsafe fn std_run_thread(start: *mut u8) {
     unsafe { crate::sys::thread_local::key::run_destructors() };
     // Edge `T3`, release: pairs with the acquire in `join`.
     done.store(1, Release);
+}
+
+/// Runs the destructors of thread-local variables of the thread that ran `main`. Called when `main` has
+/// returned.
+///
+/// # Safety
+/// The thread runs nothing of the program after this.
+#[unsafe(no_mangle)]
+unsafe fn std_end_main() {
+    // SAFETY: the caller's promise.
+    unsafe { crate::sys::thread_local::key::run_destructors() };
 }
 
 /// Not inlined: destructors of thread-local variables run after all of this.

@@ -8,7 +8,9 @@ use crate::net::{
 };
 use crate::sys::pal::host::*;
 use crate::sys::pal::socket_option::*;
-use crate::sys::pal::{Handle, LOOKUP_FAILED, SocketAddress, result, shutdown};
+use crate::sys::pal::{
+    Handle, LOOKUP_FAILED, SocketAddress, front, front_mut, result, shutdown,
+};
 use crate::time::Duration;
 use crate::vec;
 
@@ -23,21 +25,21 @@ fn to_host(address: &SocketAddr) -> SocketAddress {
         SocketAddr::V4(address) => {
             let mut ip = [0; 16];
             ip[..4].copy_from_slice(&address.ip().octets());
-            SocketAddress { ip, port: address.port(), version: 4, ..NO_ADDRESS }
+            SocketAddress { ip, port: address.port(), version: SocketAddress::V4, ..NO_ADDRESS }
         }
         SocketAddr::V6(address) => SocketAddress {
             ip: address.ip().octets(),
             flow_info: address.flowinfo(),
             scope_id: address.scope_id(),
             port: address.port(),
-            version: 6,
+            version: SocketAddress::V6,
         },
     }
 }
 
 fn from_host(address: &SocketAddress) -> SocketAddr {
     let SocketAddress { ip, flow_info, scope_id, port, version } = *address;
-    if version == 6 {
+    if version == SocketAddress::V6 {
         SocketAddrV6::new(Ipv6Addr::from(ip), port, flow_info, scope_id).into()
     } else {
         SocketAddr::new(Ipv4Addr::new(ip[0], ip[1], ip[2], ip[3]).into(), port)
@@ -74,17 +76,17 @@ impl Socket {
     }
 
     fn receive(&self, peek: bool, buf: &mut [u8]) -> io::Result<usize> {
-        result(std_receive(self.number(), peek.into(), buf)).map(|len| len as usize)
+        result(std_receive(self.number(), peek.into(), front_mut(buf))).map(|len| len as usize)
     }
 
     fn receive_from(&self, peek: bool, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let mut sender = NO_ADDRESS;
-        let len = result(std_receive_from(self.number(), peek.into(), buf, &mut sender))?;
+        let len = result(std_receive_from(self.number(), peek.into(), front_mut(buf), &mut sender))?;
         Ok((len as usize, from_host(&sender)))
     }
 
     fn send(&self, buf: &[u8]) -> io::Result<usize> {
-        result(std_send(self.number(), buf)).map(|len| len as usize)
+        result(std_send(self.number(), front(buf))).map(|len| len as usize)
     }
 
     fn get(&self, option: u32) -> io::Result<u64> {
@@ -342,7 +344,7 @@ impl UdpSocket {
     }
 
     pub fn send_to(&self, buf: &[u8], address: &SocketAddr) -> io::Result<usize> {
-        result(std_send_to(self.0.number(), buf, &to_host(address))).map(|len| len as usize)
+        result(std_send_to(self.0.number(), front(buf), &to_host(address))).map(|len| len as usize)
     }
 
     pub fn duplicate(&self) -> io::Result<UdpSocket> {

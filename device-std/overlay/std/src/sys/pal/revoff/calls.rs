@@ -84,17 +84,26 @@ macro_rules! for_each_device_function {
             fn std_thread() -> u32;
             /// The most threads that can run at the same time.
             fn std_threads() -> u32;
-            /// Lets an idle thread run `std_run_thread(start)`. False if there is none.
-            fn std_spawn(start: *mut u8) -> bool;
             /// Ends the program with an exit status.
             fn std_exit(status: i32) -> !;
             /// Ends the program as after a signal.
             fn std_abort() -> !;
             /// Memory of a size and alignment, or null.
             fn std_alloc(size: usize, align: usize) -> *mut u8;
-            /// Frees memory of this size and alignment.
+        }
+    };
+}
+
+/// The same for those with requirements.
+macro_rules! for_each_unsafe_device_function {
+    ($expand:ident) => {
+        $expand! {
+            /// Lets an idle thread run `std_run_thread(start)`, which owns what `start` points to. False,
+            /// and the caller keeps it, if there is no idle thread.
+            fn std_spawn(start: *mut u8) -> bool;
+            /// Frees memory that `std_alloc` or `std_realloc` returned with this size and alignment.
             fn std_dealloc(memory: *mut u8, size: usize, align: usize) -> ();
-            /// Resizes memory, or returns null and leaves it.
+            /// Resizes such memory, or returns null and leaves it.
             fn std_realloc(memory: *mut u8, size: usize, align: usize, new_size: usize) -> *mut u8;
         }
     };
@@ -110,6 +119,31 @@ pub struct FileStatus {
     pub created: i64,
     pub mode: u32,
     pub kind: u32,
+}
+
+impl FileStatus {
+    pub const FILE: u32 = 1;
+    pub const DIRECTORY: u32 = 2;
+    pub const LINK: u32 = 3;
+}
+
+/// How a file is opened: see `std_calls::open`.
+pub mod open {
+    pub const READ: u32 = 1;
+    pub const WRITE: u32 = 2;
+    pub const APPEND: u32 = 4;
+    pub const TRUNCATE: u32 = 8;
+    pub const CREATE: u32 = 16;
+    pub const CREATE_NEW: u32 = 32;
+}
+
+/// How a file is locked: see `std_calls::lock`.
+pub mod lock {
+    pub const EXCLUSIVE: u32 = 0;
+    pub const SHARED: u32 = 1;
+    pub const TRY_EXCLUSIVE: u32 = 2;
+    pub const TRY_SHARED: u32 = 3;
+    pub const UNLOCK: u32 = 4;
 }
 
 /// The times of a file to set: see `std_calls::FileTimes`.
@@ -129,6 +163,11 @@ pub struct SocketAddress {
     pub scope_id: u32,
     pub port: u16,
     pub version: u16,
+}
+
+impl SocketAddress {
+    pub const V4: u16 = 4;
+    pub const V6: u16 = 6;
 }
 
 /// The ends of a pipe: see `std_calls::PipeEnds`.

@@ -10,10 +10,12 @@ mod handle;
 
 pub use self::calls::{
     ChildStreams, FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, PipeEnds, RUNNING, SocketAddress,
-    StartedChild, shutdown, socket_option,
+    StartedChild, lock, open, shutdown, socket_option,
 };
 pub use self::handle::Handle;
+use crate::ffi::OsString;
 use crate::io;
+use crate::path::PathBuf;
 
 macro_rules! declare {
     ($($(#[$doc:meta])* fn $name:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*) => {
@@ -29,9 +31,18 @@ pub mod host {
     for_each_call!(declare);
 }
 
+macro_rules! declare_unsafe {
+    ($($(#[$doc:meta])* fn $name:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*) => {
+        unsafe extern "Rust" {
+            $($(#[$doc])* pub unsafe fn $name($($parameter: $ty),*) -> $result;)*
+        }
+    };
+}
+
 /// Functions on the device.
 pub mod device {
     for_each_device_function!(declare);
+    for_each_unsafe_device_function!(declare_unsafe);
 }
 
 // SAFETY: must be called only once during runtime initialization.
@@ -48,6 +59,13 @@ pub fn unsupported_err() -> io::Error {
     io::Error::UNSUPPORTED_PLATFORM
 }
 
+/// Ends the program after a panic, whose message has been printed: with the status that a panic in
+/// `main` has everywhere.
+pub fn end_after_panic() -> ! {
+    io::flush_stdout();
+    device::std_exit(101)
+}
+
 pub fn abort_internal() -> ! {
     device::std_abort()
 }
@@ -61,6 +79,21 @@ pub fn result(returned: i64) -> io::Result<u64> {
     }
 }
 
+/// The most bytes that one read or write of the program moves: a call may carry more, but not without
+/// limit, and std allows fewer.
+const LONGEST: usize = 16 << 20;
+
+/// The bytes that one write moves.
+pub fn front(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(LONGEST)]
+}
+
+/// The bytes that one read fills.
+pub fn front_mut(bytes: &mut [u8]) -> &mut [u8] {
+    let len = bytes.len().min(LONGEST);
+    &mut bytes[..len]
+}
+
 /// A text whose length only the host knows: `fill` gets a buffer and returns the length.
 pub fn text(mut fill: impl FnMut(&mut [u8]) -> i64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
@@ -72,6 +105,17 @@ pub fn text(mut fill: impl FnMut(&mut [u8]) -> i64) -> io::Result<Vec<u8>> {
         }
         bytes.resize(len, 0);
     }
+}
+
+/// Bytes of the host as text.
+pub fn os_string(bytes: Vec<u8>) -> OsString {
+    // SAFETY: any bytes are an `OsString` of this platform.
+    unsafe { OsString::from_encoded_bytes_unchecked(bytes) }
+}
+
+/// A path that only the host knows: see `text`.
+pub fn host_path(fill: impl FnMut(&mut [u8]) -> i64) -> io::Result<PathBuf> {
+    Ok(os_string(text(fill)?).into())
 }
 
 /// The elements of a list, each of which a NUL follows.
