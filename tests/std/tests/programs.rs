@@ -104,6 +104,17 @@ fn more_threads_than_the_grid_has() {
     );
 }
 
+/// A block that waits for others to end runs no thread: the program must not wait for it.
+#[test]
+fn more_threads_than_the_device_holds() {
+    let options = ["--warps", "3000", "--stack", "32K"];
+    let output = run(on("emu", &options).args(["--", "too-many-threads"]));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let count = text.split(' ').next().and_then(|word| word.parse().ok());
+    assert!(matches!(count, Some(1..2999)), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+}
+
 #[test]
 fn restricted_programs_see_no_files() {
     let folder = Folder::new("restricted");
