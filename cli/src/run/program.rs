@@ -111,8 +111,8 @@ const KERNEL: &str = "revoff_main";
 /// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
 pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
-    // Each thread of the program may wait in a call, for another one of the program.
     let stack = options.limits.stack.next_multiple_of(16);
+    // Each thread of the program may wait in a call, for another one of the program.
     let mut builder = Runtime::builder(device)
         .threads(options.limits.warps as usize)
         .host_stack(stack);

@@ -37,7 +37,6 @@ impl Forward {
             .spawn(move || {
                 // Without the lock: a wait for the child copies as well.
                 while is_readable(&waiting, None) && copying.copy_available() {}
-                drop(waiting);
             })?;
         Ok((forward, writer))
     }

@@ -73,7 +73,7 @@ const EDITS: &[Edit] = &[
         0,
         "        || target_os == \"revoff\"\n",
     ),
-    // What follows a panic's message where nothing unwinds.
+    // The end of a program after a panic's message.
     after(
         "std/src/rt.rs",
         "fn __rust_abort() {\n",
