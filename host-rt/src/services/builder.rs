@@ -116,7 +116,7 @@ impl ServicesBuilder {
     }
 
     /// Sets the function that gets the program's exit status when the program exits. It is called at
-    /// most once, by the thread that serves the call.
+    /// most once, by the thread that serves the call; others that end the program meanwhile wait for it.
     pub fn on_exit(mut self, handler: impl Fn(i32) + Send + Sync + 'static) -> Self {
         self.on_exit = Some(Box::new(handler));
         self

@@ -13,9 +13,9 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, Metadata, OpenOptions};
-use cap_std::fs::{OpenOptionsExt, Permissions};
+use cap_std::fs::{FileType, OpenOptionsExt, Permissions};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timestamps, utimensat};
-use std_calls::open;
+use std_calls::{FileStatus, open};
 
 use super::errno::{errno, retry};
 use super::listing::{Entries, Entry};
@@ -288,19 +288,24 @@ impl Location<'_> {
         Ok(match self {
             Self::Anywhere(path) => Box::new(fs::read_dir(path)?.map(|entry| {
                 let entry = entry?;
-                let kind = entry.file_type()?;
-                let kind = kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink());
+                // One that has vanished meanwhile fails when the program uses it.
+                let kind = entry.file_type().map_or(FileStatus::OTHER, |kind| {
+                    kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink())
+                });
                 let name = entry.file_name();
                 Ok(Entry { kind, name })
             })),
             Self::Inside { folder, path } => Box::new(folder.dir.read_dir(path)?.map(|entry| {
                 let entry = entry?;
-                let mut kind = entry.file_type()?;
-                // Some file systems do not say in their lists.
-                if !(kind.is_file() || kind.is_dir() || kind.is_symlink()) {
-                    kind = entry.metadata()?.file_type();
+                let listed =
+                    |kind: FileType| kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink());
+                let mut kind = entry.file_type().map_or(FileStatus::OTHER, listed);
+                // Some file systems do not list kinds, and cap-std then does not look itself.
+                if kind == FileStatus::OTHER
+                    && let Ok(metadata) = entry.metadata()
+                {
+                    kind = listed(metadata.file_type());
                 }
-                let kind = kind_of(kind.is_file(), kind.is_dir(), kind.is_symlink());
                 let name = entry.file_name();
                 Ok(Entry { kind, name })
             })),

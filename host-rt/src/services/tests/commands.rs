@@ -310,6 +310,27 @@ fn children_write_to_the_programs_streams() {
     assert_eq!(lock(&err.0).len(), 5 + 300_000);
 }
 
+/// A stream that takes nothing.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A child that writes more than fits a pipe is told so, instead of waiting for ever.
+#[test]
+fn a_child_ends_if_its_output_cannot_be_written() {
+    let services = build(Services::builder().stdout(Full).allow_commands());
+    let child = shell(&services, "head -c 300000 /dev/zero", [NULL, 1, NULL]);
+    assert_ne!(wait(&services, child.child), 0);
+}
+
 /// A child of the child may keep the output open: the wait for the child ends all the same.
 #[test]
 fn a_wait_does_not_wait_for_others_with_the_same_output() {
