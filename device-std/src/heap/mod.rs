@@ -79,10 +79,14 @@ unsafe fn resize(memory: *mut u8, old: Layout, new: Layout) -> bool {
     }
 }
 
+/// Allocates memory; null if there is no room.
+///
+/// # Safety
+/// There is a `Layout` with this size and alignment.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub(crate) fn std_alloc(size: usize, align: usize) -> *mut u8 {
-    // SAFETY: only the platform layer can name this function, and passes the parts of a `Layout`.
+pub(crate) unsafe fn std_alloc(size: usize, align: usize) -> *mut u8 {
+    // SAFETY: the caller's promise.
     let memory = alloc(unsafe { layout(size, align) });
     if !memory.is_null() {
         statistics::allocated(size);

@@ -7,7 +7,8 @@ use crate::sys::pal::device::{std_alloc, std_dealloc, std_realloc};
 unsafe impl GlobalAlloc for System {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        std_alloc(layout.size(), layout.align())
+        // SAFETY: the size and alignment of a layout.
+        unsafe { std_alloc(layout.size(), layout.align()) }
     }
 
     #[inline]

@@ -88,8 +88,6 @@ macro_rules! for_each_device_function {
             fn std_exit(status: i32) -> !;
             /// Ends the program as after a signal.
             fn std_abort() -> !;
-            /// Memory of a size and alignment, or null.
-            fn std_alloc(size: usize, align: usize) -> *mut u8;
         }
     };
 }
@@ -101,6 +99,8 @@ macro_rules! for_each_unsafe_device_function {
             /// Lets an idle thread run `std_run_thread(start)`, which owns what `start` points to. False,
             /// and the caller keeps it, if there is no idle thread.
             fn std_spawn(start: *mut u8) -> bool;
+            /// Memory of the size and alignment of a layout, or null.
+            fn std_alloc(size: usize, align: usize) -> *mut u8;
             /// Frees memory that `std_alloc` or `std_realloc` returned with this size and alignment.
             fn std_dealloc(memory: *mut u8, size: usize, align: usize) -> ();
             /// Resizes such memory, or returns null and leaves it.
