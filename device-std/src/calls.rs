@@ -75,42 +75,13 @@ macro_rules! check_constants {
 }
 
 check_constants! {
-    NO_TIME;
     FileStatus::FILE;
     FileStatus::DIRECTORY;
     FileStatus::LINK;
-    open::READ;
-    open::WRITE;
-    open::APPEND;
-    open::TRUNCATE;
-    open::CREATE;
-    open::CREATE_NEW;
-    lock::EXCLUSIVE;
-    lock::SHARED;
-    lock::TRY_EXCLUSIVE;
-    lock::TRY_SHARED;
-    lock::UNLOCK;
     SocketAddress::V4;
     SocketAddress::V6;
-    LOOKUP_FAILED;
-    RUNNING;
     ChildStreams::NULL;
     ChildStreams::PIPE;
-    socket_option::READ_TIMEOUT;
-    socket_option::WRITE_TIMEOUT;
-    socket_option::LINGER;
-    socket_option::NO_DELAY;
-    socket_option::TTL;
-    socket_option::ONLY_V6;
-    socket_option::NONBLOCKING;
-    socket_option::BROADCAST;
-    socket_option::MULTICAST_LOOP_V4;
-    socket_option::MULTICAST_TTL_V4;
-    socket_option::MULTICAST_LOOP_V6;
-    socket_option::ERROR;
-    shutdown::READ;
-    shutdown::WRITE;
-    shutdown::BOTH;
 }
 
 /// The functions that run on the device.

@@ -2,9 +2,6 @@
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The result of [`std_wait_child`](crate::std_wait_child) for a child that has not ended.
-pub const RUNNING: i64 = 1 << 32;
-
 /// The ends of a pipe: handles of files.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[zerocopy(crate = "host_fn::zerocopy")]

@@ -16,14 +16,18 @@
 )]
 
 mod child;
+// The platform layer's file: std has no dependency on this crate.
+#[path = "../../overlay/std/src/sys/pal/revoff/constants.rs"]
+mod constants;
 mod heap;
 mod net;
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-pub use child::{ChildStreams, PipeEnds, RUNNING, StartedChild};
+pub use child::{ChildStreams, PipeEnds, StartedChild};
+pub use constants::{LOOKUP_FAILED, NO_TIME, RUNNING, lock, open, shutdown, socket_option};
 pub use heap::{HeapPiece, HeapStatistics};
-pub use net::{LOOKUP_FAILED, SocketAddress, shutdown, socket_option};
+pub use net::SocketAddress;
 
 host_fn::host_functions! {
     // Hosts that are libraries, such as plugins, export only what they are asked for.
@@ -194,39 +198,6 @@ host_fn::host_functions! {
     /// The text of a child's status. Returns its length.
     pub fn std_exit_status_text(status: i32, text: Out<[u8]>) -> i64;
 }
-
-/// Options of [`std_open`], as bits.
-pub mod open {
-    /// To read.
-    pub const READ: u32 = 1;
-    /// To write.
-    pub const WRITE: u32 = 2;
-    /// To write at the end.
-    pub const APPEND: u32 = 4;
-    /// Removes the contents.
-    pub const TRUNCATE: u32 = 8;
-    /// Creates the file if it is not there.
-    pub const CREATE: u32 = 16;
-    /// Creates the file, and fails if it is there.
-    pub const CREATE_NEW: u32 = 32;
-}
-
-/// Operations of [`std_lock`].
-pub mod lock {
-    /// Waits for a lock that excludes all others.
-    pub const EXCLUSIVE: u32 = 0;
-    /// Waits for a lock that excludes exclusive ones.
-    pub const SHARED: u32 = 1;
-    /// As [`EXCLUSIVE`], without waiting.
-    pub const TRY_EXCLUSIVE: u32 = 2;
-    /// As [`SHARED`], without waiting.
-    pub const TRY_SHARED: u32 = 3;
-    /// Removes the lock.
-    pub const UNLOCK: u32 = 4;
-}
-
-/// A time in nanoseconds since 1970 that is unknown, or that is not to be set.
-pub const NO_TIME: i64 = i64::MIN;
 
 /// The longest list element or path, in bytes: Linux's `PATH_MAX`. A buffer of twice that size has
 /// room for an entry of a folder.

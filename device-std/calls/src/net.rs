@@ -4,10 +4,6 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The error number of [`std_look_up`](crate::std_look_up) for a name without addresses, which has
-/// no number on Linux.
-pub const LOOKUP_FAILED: i32 = 0x1_0000;
-
 /// The address of a socket.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
@@ -75,45 +71,6 @@ impl From<SocketAddr> for SocketAddress {
             },
         }
     }
-}
-
-/// Options of sockets, with their values. A switch is 0 or 1.
-pub mod socket_option {
-    /// The time after which a read fails, in nanoseconds; 0 is never.
-    pub const READ_TIMEOUT: u32 = 0;
-    /// The time after which a write fails, likewise.
-    pub const WRITE_TIMEOUT: u32 = 1;
-    /// The time that closing the socket waits for its data to be sent, in seconds and one more; 0 is
-    /// the default, to send the data later.
-    pub const LINGER: u32 = 2;
-    /// Sends small data immediately: a switch.
-    pub const NO_DELAY: u32 = 3;
-    /// The time to live of packets.
-    pub const TTL: u32 = 4;
-    /// Only IPv6: a switch.
-    pub const ONLY_V6: u32 = 5;
-    /// No operation waits: a switch, which can only be set.
-    pub const NONBLOCKING: u32 = 6;
-    /// The socket may send to broadcast addresses: a switch.
-    pub const BROADCAST: u32 = 7;
-    /// IPv4 packets to a group come back: a switch.
-    pub const MULTICAST_LOOP_V4: u32 = 8;
-    /// The time to live of IPv4 packets to a group.
-    pub const MULTICAST_TTL_V4: u32 = 9;
-    /// IPv6 packets to a group come back: a switch.
-    pub const MULTICAST_LOOP_V6: u32 = 10;
-    /// The number of the socket's pending error, which reading clears; 0 if there is none.
-    pub const ERROR: u32 = 11;
-}
-
-/// The directions that [`std_shutdown`](crate::std_shutdown) closes.
-pub mod shutdown {
-    /// Reading.
-    pub const READ: u32 = 0;
-    /// Writing.
-    pub const WRITE: u32 = 1;
-    /// Both.
-    pub const BOTH: u32 = 2;
 }
 
 #[cfg(test)]

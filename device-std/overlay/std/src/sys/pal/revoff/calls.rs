@@ -127,25 +127,6 @@ impl FileStatus {
     pub const LINK: u32 = 3;
 }
 
-/// How a file is opened: see `std_calls::open`.
-pub mod open {
-    pub const READ: u32 = 1;
-    pub const WRITE: u32 = 2;
-    pub const APPEND: u32 = 4;
-    pub const TRUNCATE: u32 = 8;
-    pub const CREATE: u32 = 16;
-    pub const CREATE_NEW: u32 = 32;
-}
-
-/// How a file is locked: see `std_calls::lock`.
-pub mod lock {
-    pub const EXCLUSIVE: u32 = 0;
-    pub const SHARED: u32 = 1;
-    pub const TRY_EXCLUSIVE: u32 = 2;
-    pub const TRY_SHARED: u32 = 3;
-    pub const UNLOCK: u32 = 4;
-}
-
 /// The times of a file to set: see `std_calls::FileTimes`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -202,35 +183,3 @@ impl ChildStreams {
     pub const NULL: u32 = u32::MAX;
     pub const PIPE: u32 = u32::MAX - 1;
 }
-
-/// Options of sockets: see `std_calls::socket_option`.
-pub mod socket_option {
-    pub const READ_TIMEOUT: u32 = 0;
-    pub const WRITE_TIMEOUT: u32 = 1;
-    pub const LINGER: u32 = 2;
-    pub const NO_DELAY: u32 = 3;
-    pub const TTL: u32 = 4;
-    pub const ONLY_V6: u32 = 5;
-    pub const NONBLOCKING: u32 = 6;
-    pub const BROADCAST: u32 = 7;
-    pub const MULTICAST_LOOP_V4: u32 = 8;
-    pub const MULTICAST_TTL_V4: u32 = 9;
-    pub const MULTICAST_LOOP_V6: u32 = 10;
-    pub const ERROR: u32 = 11;
-}
-
-/// The directions of a connection to close: see `std_calls::shutdown`.
-pub mod shutdown {
-    pub const READ: u32 = 0;
-    pub const WRITE: u32 = 1;
-    pub const BOTH: u32 = 2;
-}
-
-/// The status of a child that has not ended.
-pub const RUNNING: i64 = 1 << 32;
-
-/// The error number for a name without addresses.
-pub const LOOKUP_FAILED: i32 = 0x1_0000;
-
-/// An unknown time, or one that is not to be set.
-pub const NO_TIME: i64 = i64::MIN;

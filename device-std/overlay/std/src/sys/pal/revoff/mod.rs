@@ -5,12 +5,15 @@
 
 #[macro_use]
 mod calls;
+mod constants;
 pub mod futex;
 mod handle;
 
 pub use self::calls::{
-    ChildStreams, FileStatus, FileTimes, LOOKUP_FAILED, NO_TIME, PipeEnds, RUNNING, SocketAddress,
-    StartedChild, lock, open, shutdown, socket_option,
+    ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild,
+};
+pub use self::constants::{
+    LOOKUP_FAILED, NO_TIME, RUNNING, lock, open, shutdown, socket_option,
 };
 pub use self::handle::Handle;
 use crate::ffi::OsString;
