@@ -16,7 +16,7 @@ use core::mem::offset_of;
 use device_rt::arch;
 use std_calls::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
 
-use crate::heap;
+use crate::{heap, threads};
 
 /// The error number of a call that did not reach its host function, or that this one did not
 /// complete: EIO.
@@ -102,9 +102,9 @@ macro_rules! check_unsafe_signatures {
 for_each_unsafe_device_function!(check_unsafe_signatures);
 
 mod device {
-    pub(super) use super::{std_abort, std_exit, std_monotonic_time, std_pause};
+    pub(super) use super::{std_abort, std_exit, std_monotonic_time};
     pub(super) use crate::heap::{std_alloc, std_dealloc, std_realloc};
-    pub(super) use crate::threads::{std_spawn, std_thread, std_threads};
+    pub(super) use crate::threads::{std_pause, std_spawn, std_thread, std_threads};
 }
 
 #[unsafe(no_mangle)]
@@ -113,16 +113,11 @@ pub(crate) fn std_monotonic_time() -> u64 {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) fn std_pause(attempt: u32) {
-    arch::pause(attempt);
-}
-
-#[unsafe(no_mangle)]
 pub(crate) fn std_exit(status: i32) -> ! {
     heap::report();
     // The host has nothing to answer; if it cannot be reached, the trap reports a failure.
     let _ = std_calls::std_exit(status);
-    arch::trap("the program has ended")
+    threads::stop()
 }
 
 #[unsafe(no_mangle)]

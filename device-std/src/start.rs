@@ -17,16 +17,14 @@ unsafe extern "Rust" {
     fn std_end_main();
 }
 
-/// Runs the program, with teams of one thread. `heap` is its first memory, of `bytes` bytes; `words` has
-/// 8 zero bytes for each team, and `stacks` has `stack_bytes` bytes for each, which only NVIDIA GPUs use:
-/// the builder of the image inserts the code. `has_statistics` is 1 if the program is to report what it
-/// allocated, otherwise 0.
+/// Runs the program: [`std_calls::kernel::NAME`] describes the parameters. The builder of the image
+/// inserts the code for stacks on NVIDIA GPUs.
 ///
 /// # Safety
 /// The memory lives as long as the launch, and nobody else uses it. It is the only launch of the image
 /// since it was loaded: variables keep addresses of this memory.
 #[device_rt::kernel]
-pub(crate) unsafe fn revoff_main(
+pub(crate) unsafe fn revoff_main_1(
     heap: *mut u8,
     bytes: u64,
     words: *mut u8,

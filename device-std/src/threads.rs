@@ -13,8 +13,8 @@
 //! | null, `IDLE` | `END` | `end`, when `main` has returned |
 
 use core::ptr;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 
 use device_rt::{arch, thread};
 
@@ -22,6 +22,10 @@ use crate::heap;
 
 /// The words, one for each thread; null before `open`.
 static WORDS: AtomicPtr<AtomicPtr<u8>> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether the program has ended before `main` returned. GPUs stop all threads then, the `host` device
+/// only those that wait.
+static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
 const RUNNING: *mut u8 = ptr::without_provenance_mut(1);
 const END: *mut u8 = ptr::without_provenance_mut(2);
@@ -61,7 +65,7 @@ pub(crate) fn serve() {
         if let Some(word) = words().get(me) {
             break word;
         }
-        arch::pause(attempt);
+        std_pause(attempt);
         attempt = attempt.saturating_add(1);
     };
     // Relaxed: says only that this thread can be started. It fails if the program has ended.
@@ -78,7 +82,7 @@ pub(crate) fn serve() {
                 heap::empty();
                 keeps_blocks = false;
             }
-            arch::pause(attempt);
+            std_pause(attempt);
             attempt = attempt.saturating_add(1);
             continue;
         }
@@ -96,6 +100,23 @@ pub(crate) fn serve() {
     }
 }
 
+/// Ends all threads: those that run, when they wait the next time.
+pub(crate) fn stop() -> ! {
+    // Relaxed: other threads learn nothing else from it.
+    IS_STOPPED.store(true, Relaxed);
+    arch::trap("the program has ended")
+}
+
+/// Waits a little, longer the larger `attempt` is.
+#[unsafe(no_mangle)]
+pub(crate) fn std_pause(attempt: u32) {
+    // Relaxed: as in `stop`.
+    if IS_STOPPED.load(Relaxed) {
+        stop();
+    }
+    arch::pause(attempt);
+}
+
 /// Ends the threads that are idle or have not begun. Threads that still run end when they have run.
 pub(crate) fn end() {
     for word in &words()[1..] {
@@ -106,7 +127,7 @@ pub(crate) fn end() {
             .fetch_update(Release, Relaxed, |now| may_end(&now).then_some(END))
             .is_err()
         {
-            arch::pause(attempt);
+            std_pause(attempt);
             attempt = attempt.saturating_add(1);
         }
     }
@@ -144,7 +165,7 @@ pub(crate) unsafe fn std_spawn(start: *mut u8) -> bool {
         if is_taken || words().len() < 2 || arch::clock().saturating_sub(begin) > PATIENCE_NANOS {
             return is_taken;
         }
-        arch::pause(attempt);
+        std_pause(attempt);
         attempt = attempt.saturating_add(1);
     }
 }

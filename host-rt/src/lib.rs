@@ -71,7 +71,7 @@
 //! | [`DeviceError`](device::DeviceError) | an operation of a device failed |
 //! | [`LaunchError`], [`CallError`] | a kernel, or a call that it made, failed |
 //! | [`RuntimeError`] | one of these, or a wrong use of a runtime |
-//! | [`ServicesError`] | a setting of [`Services`] is invalid |
+//! | [`ServicesError`] | a setting of [`Services`] is invalid, or a program cannot be launched |
 //! | [`TaskError`](task::TaskError) | a task failed |
 //! | [`Error`] | any of them |
 //!
@@ -111,7 +111,7 @@ pub use serve::{
     CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,
     RawFunction, RequestMemory, Spawn, Waiting, current_call,
 };
-pub use services::{Services, ServicesBuilder, ServicesError};
+pub use services::{HeapRefusal, HeapUse, ProgramLimits, Services, ServicesBuilder, ServicesError};
 pub use shared_abi;
 pub use std_calls;
 pub use targets;

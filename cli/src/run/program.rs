@@ -3,21 +3,20 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::ops::RangeInclusive;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
 use host_rt::targets::arch;
-use host_rt::{Functions, Grid, Image, KernelArg, Runtime, Services};
+use host_rt::{Functions, Image, ProgramLimits, Services};
 use image_build::device::Toolchain;
 use image_build::program::{self, StdTarget};
 
 use super::arg;
-use super::heap::Heap;
+use super::heap;
 
 /// How to build and run a program.
 #[derive(Debug, Args)]
@@ -102,20 +101,16 @@ pub(crate) struct Limits {
 /// its PTX for newer ones.
 const NVIDIA: &str = "sm_70";
 
-/// The sizes of a stack: the smallest has room for the report of an overflow.
-const STACKS: RangeInclusive<u64> = 32 << 10..=1 << 30;
-
-/// The kernel that calls `main`, in device-std/src/start.rs.
-const KERNEL: &str = "revoff_main";
-
 /// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
 pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
-    let stack = options.limits.stack.next_multiple_of(16);
-    // Each thread of the program may wait in a call, for another one of the program.
-    let mut builder = Runtime::builder(device)
-        .threads(options.limits.warps as usize)
-        .host_stack(stack);
+    let limits = ProgramLimits {
+        threads: options.limits.warps,
+        heap: options.limits.heap,
+        stack: options.limits.stack,
+        heap_statistics: options.heap_stats,
+    };
+    let mut builder = limits.runtime(device);
     if let Some(wire) = wire {
         builder = builder.wire(wire);
     }
@@ -127,49 +122,11 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
             program::build(&toolchain, target, folder, options.bin.as_deref())?.image
         }
     };
-    let limits = &options.limits;
-    let heap = Arc::new(Heap::new(&runtime, limits.heap)?);
-    let mut functions = Functions::new();
-    limits
-        .services(&image, &options.arguments, &heap)?
-        .add_to(&mut functions)?;
-    let kernel = runtime
-        .load(&Image::open(&image)?, &functions)?
-        .kernel(KERNEL)?;
-    let words = runtime.alloc(u64::from(limits.warps) * 8)?;
-    let is_nvidia = matches!(
-        runtime.arch(),
-        DeviceArch::Nvidia(_) | DeviceArch::Emulated(_)
-    );
-    // Other devices have stacks of their own.
-    let stacks = if is_nvidia {
-        u64::from(limits.warps) * stack
-    } else {
-        1
-    };
-    let stacks = runtime
-        .alloc(stacks)
-        .with_context(|| format!("{} stacks (--warps, --stack {stack})", limits.warps))?;
-    let (address, bytes) = heap.first();
-    let args: [&dyn KernelArg; 6] = [
-        &address,
-        &bytes,
-        &words.address(),
-        &stacks.address(),
-        &stack,
-        &u32::from(options.heap_stats),
-    ];
-    let grid = Grid {
-        teams: limits.warps,
-        threads: 1,
-    };
-    // SAFETY: the kernel of `device-std` has these parameters. The memory lives until `wait` has
-    // returned.
-    let launch = unsafe { kernel.launch(grid, &args)? };
+    let services = options.limits.services(&image, &options.arguments)?;
+    let image = Image::open(&image)?;
+    let launch = services.launch(&runtime, &image, Functions::new(), &limits)?;
     launch.wait()?;
-    bail!(
-        "the program ended without an exit status: its image is not for this `revoff`, build it again"
-    );
+    bail!("the program ended without an exit status");
 }
 
 impl Source {
@@ -216,30 +173,14 @@ impl Source {
 
 impl Limits {
     /// What a program may do.
-    fn services(
-        &self,
-        image: &Path,
-        arguments: &[OsString],
-        heap: &Arc<Heap>,
-    ) -> anyhow::Result<Arc<Services>> {
+    fn services(&self, image: &Path, arguments: &[OsString]) -> anyhow::Result<Arc<Services>> {
         let mut all = vec![image.as_os_str().to_owned()];
         all.extend(arguments.iter().cloned());
         let mut builder = Services::builder()
             .arguments(all)
             .environment(env::vars_os())
             .program(image)
-            .grow_heap({
-                let heap = Arc::clone(heap);
-                move |least| heap.grow(least)
-            })
-            .on_heap_statistics({
-                let heap = Arc::clone(heap);
-                move |statistics| heap.set_statistics(statistics)
-            })
-            .on_exit({
-                let heap = Arc::clone(heap);
-                move |status| exit(status, &heap)
-            });
+            .on_exit(exit);
         if !self.is_restricted() {
             builder = builder
                 .allow_all_files()
@@ -305,7 +246,7 @@ impl Limits {
 /// The size of a stack, such as `2M`.
 fn stack_size(text: &str) -> anyhow::Result<u64> {
     let bytes = arg::size(text)?;
-    if !STACKS.contains(&bytes) {
+    if !ProgramLimits::STACKS.contains(&bytes) {
         bail!("a stack has from 32K to 1G bytes");
     }
     Ok(bytes)
@@ -313,9 +254,10 @@ fn stack_size(text: &str) -> anyhow::Result<u64> {
 
 /// Ends this process with the program's status: other threads of the program, and what the device
 /// still does, end with it.
-fn exit(status: i32, heap: &Heap) {
+fn exit(status: i32, services: &Services) {
+    let heap = services.heap().unwrap_or_default();
     // Nobody may read it any more.
-    let _ = io::stderr().write_all(heap.report(status).as_bytes());
+    let _ = io::stderr().write_all(heap::report(&heap, status).as_bytes());
     // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
     // threads. They have nothing to save: services buffer no output.
     unsafe { libc::_exit(status) }

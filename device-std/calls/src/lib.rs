@@ -20,6 +20,7 @@ mod child;
 #[path = "../../overlay/std/src/sys/pal/revoff/constants.rs"]
 mod constants;
 mod heap;
+pub mod kernel;
 mod net;
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

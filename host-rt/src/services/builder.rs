@@ -3,11 +3,9 @@
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-
-use std_calls::{HeapPiece, HeapStatistics};
 
 use super::handles::Handles;
 use super::heap::Heap;
@@ -35,7 +33,6 @@ pub struct ServicesBuilder {
     stdout: Option<Output>,
     stderr: Option<Output>,
     on_exit: Option<ExitHandler>,
-    heap: Heap,
     all_files: bool,
     folders: Vec<(PathBuf, Access)>,
     all_network: bool,
@@ -55,7 +52,6 @@ impl ServicesBuilder {
             stdout: None,
             stderr: None,
             on_exit: None,
-            heap: Heap::default(),
             all_files: false,
             folders: Vec::new(),
             all_network: false,
@@ -115,34 +111,11 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the function that gets the program's exit status when the program exits. It is called at
-    /// most once, by the thread that serves the call; others that end the program meanwhile wait for it.
-    pub fn on_exit(mut self, handler: impl Fn(i32) + Send + Sync + 'static) -> Self {
+    /// Sets the function that gets the program's exit status, and these services, when the program exits.
+    /// It is called at most once, by the thread that serves the call; others that end the program
+    /// meanwhile wait for it.
+    pub fn on_exit(mut self, handler: impl Fn(i32, &Services) + Send + Sync + 'static) -> Self {
         self.on_exit = Some(Box::new(handler));
-        self
-    }
-
-    /// Sets the function that allocates device memory for the heap of the program, at least so many
-    /// bytes, when its memory is exhausted. The memory must live until the launch has ended, and the
-    /// program must get no piece twice. The function decides how much a program gets. Without it, and
-    /// when it returns an error, the program's allocation fails.
-    ///
-    /// It is called by the thread that serves the call, by at most one of a launch at a time.
-    pub fn grow_heap(
-        mut self,
-        handler: impl Fn(u64) -> io::Result<HeapPiece> + Send + Sync + 'static,
-    ) -> Self {
-        self.heap.grow = Some(Box::new(handler));
-        self
-    }
-
-    /// Sets the function that gets what the program allocated, if its launch asks for that. It is
-    /// called before the program exits, once by each device thread that ends the program.
-    pub fn on_heap_statistics(
-        mut self,
-        handler: impl Fn(HeapStatistics) + Send + Sync + 'static,
-    ) -> Self {
-        self.heap.statistics = Some(Box::new(handler));
         self
     }
 
@@ -225,7 +198,7 @@ impl ServicesBuilder {
                 self.program,
                 self.on_exit,
             )?,
-            heap: self.heap,
+            heap: Heap::default(),
             directory: Mutex::new(absolute(self.directory)),
             permissions,
             network,

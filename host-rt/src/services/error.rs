@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use super::ProgramLimits;
 use crate::base::debug_as_display;
+use crate::runtime::RuntimeError;
 
-/// A setting of a [`ServicesBuilder`](super::ServicesBuilder) is invalid.
+/// A setting of a [`ServicesBuilder`](super::ServicesBuilder) is invalid, or a program cannot be launched.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServicesError {
@@ -40,6 +42,49 @@ pub enum ServicesError {
         /// The name.
         name: OsString,
     },
+    /// See [`RuntimeError`].
+    #[error(transparent)]
+    Runtime(Box<RuntimeError>),
+    /// A program is to have no thread.
+    #[error("a program with 0 threads has none for `main`: give it at least 1")]
+    NoThreads,
+    /// The stack of a thread is too small or too large.
+    #[error(
+        "a stack of {bytes} bytes: it has from {} to {} bytes",
+        ProgramLimits::STACKS.start(),
+        ProgramLimits::STACKS.end()
+    )]
+    Stack {
+        /// Its size.
+        bytes: u64,
+    },
+    /// The image is no program, or one for another version.
+    #[error(
+        "{name} is no program with std for this version: build it with `revoff build`, or again if it is older"
+    )]
+    NoProgram {
+        /// The image.
+        name: String,
+    },
+    /// The device has too little memory for a program.
+    #[error("the device has no {bytes} bytes for the program's {part}: lower its limit")]
+    Memory {
+        /// The part of the program.
+        part: &'static str,
+        /// The size.
+        bytes: u64,
+        /// The failure.
+        source: Box<RuntimeError>,
+    },
+    /// The services belong to a program that was launched before.
+    #[error("these services have launched a program: build others for each launch")]
+    Launched,
+}
+
+impl From<RuntimeError> for ServicesError {
+    fn from(error: RuntimeError) -> Self {
+        ServicesError::Runtime(Box::new(error))
+    }
 }
 
 debug_as_display!(ServicesError);

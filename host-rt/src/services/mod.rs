@@ -12,7 +12,8 @@
 //! | `builder` | the public configuration |
 //! | `bind` | binds the declared functions |
 //! | `process` | arguments, environment, time, randomness, exit |
-//! | `heap` | the growth of the heap, and what the program reports about it |
+//! | `launch` | launching a program |
+//! | `heap` | the heap, and what the program reports about it |
 //! | `streams` | the standard streams |
 //! | `handles` | the table of open files, folders, sockets and children |
 //! | `files`, `folders` | operations on open files and folders |
@@ -40,6 +41,7 @@ mod folders;
 mod forward;
 mod handles;
 mod heap;
+mod launch;
 mod listing;
 mod location;
 mod metadata;
@@ -63,6 +65,8 @@ pub use self::builder::ServicesBuilder;
 pub use self::error::ServicesError;
 use self::handles::Handles;
 use self::heap::Heap;
+pub use self::heap::{HeapRefusal, HeapUse};
+pub use self::launch::ProgramLimits;
 use self::network::Network;
 use self::permissions::Permissions;
 use self::process::Process;
@@ -76,7 +80,7 @@ use self::streams::Streams;
 /// starts no commands. Operations without permission fail with `EACCES`.
 ///
 /// ```no_run
-/// use host_rt::{Functions, Image, Runtime, Services};
+/// use host_rt::{Functions, Image, ProgramLimits, Services};
 ///
 /// # fn main() -> host_rt::Result<()> {
 /// let services = Services::builder()
@@ -84,9 +88,12 @@ use self::streams::Streams;
 ///     .allow_read("data")
 ///     .directory("data")
 ///     .build()?;
-/// let mut functions = Functions::new();
-/// services.add_to(&mut functions)?;
-/// let program = Runtime::open("host")?.load(&Image::open("libcount.so")?, &functions)?;
+/// let limits = ProgramLimits::default();
+/// let runtime = limits.runtime("host").build()?;
+/// let image = Image::open("count")?; // printed by `revoff build`
+/// let launch = services.launch(&runtime, &image, Functions::new(), &limits)?;
+/// let ended = launch.wait();
+/// println!("{:?}, {ended:?}", services.exit_status());
 /// # Ok(())
 /// # }
 /// ```
@@ -117,6 +124,12 @@ impl Services {
     #[must_use]
     pub fn exit_status(&self) -> Option<i32> {
         self.process.exit_status()
+    }
+
+    /// The heap of the program; `None` before its launch.
+    #[must_use]
+    pub fn heap(&self) -> Option<HeapUse> {
+        self.heap.used()
     }
 }
 

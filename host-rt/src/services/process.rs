@@ -12,7 +12,7 @@ use super::{Services, ServicesError, metadata};
 use crate::base::lock::lock;
 
 /// A function that gets the exit status.
-pub(super) type ExitHandler = Box<dyn Fn(i32) + Send + Sync>;
+pub(super) type ExitHandler = Box<dyn Fn(i32, &Services) + Send + Sync>;
 
 /// The values that a program gets when it starts, and its end.
 pub(super) struct Process {
@@ -71,7 +71,7 @@ impl Services {
     pub(super) fn exit(&self, status: i32) {
         self.process.status.get_or_init(|| {
             if let Some(on_exit) = &self.process.on_exit {
-                on_exit(status);
+                on_exit(status, self);
             }
             status
         });

@@ -16,6 +16,7 @@
 
 mod atomics;
 mod build;
+mod math;
 mod overlay;
 mod package;
 mod stack;

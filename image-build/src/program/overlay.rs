@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::atomics;
+use super::{atomics, math};
 use crate::device::Toolchain;
 use crate::error::{BuildError, io_at};
 
@@ -11,7 +11,11 @@ use crate::error::{BuildError, io_at};
 const SUPPORTED: &[(u32, u32)] = &[(1, 96)];
 
 /// The changes as a text: a library with others is another one.
-pub(super) const CHANGES: &str = concat!(include_str!("overlay.rs"), include_str!("atomics.rs"));
+pub(super) const CHANGES: &str = concat!(
+    include_str!("overlay.rs"),
+    include_str!("atomics.rs"),
+    include_str!("math.rs")
+);
 
 /// A change of one file of the library.
 struct Edit {
@@ -237,7 +241,8 @@ pub(crate) fn lay(toolchain: &Toolchain, overlay: &Path, to: &Path) -> Result<()
             Some(changed)
         })?;
     }
-    change(toolchain, &to.join(atomics::FILE), atomics::complete)
+    change(toolchain, &to.join(atomics::FILE), atomics::complete)?;
+    change(toolchain, &to.join(math::FILE), math::replace)
 }
 
 /// Changes a file; `None` means that it is not as expected.

@@ -9,16 +9,10 @@
 //! This changes the text that LLVM's back end writes. There, a function's variables are an array
 //! `__local_depot`, whose address the registers `%SPL` (local) and `%SP` (generic) contain.
 
-/// Parameters of the kernel, by their number: the memory for the stacks of all threads, and the size
-/// of one.
-const STACKS: usize = 3;
-const STACK_BYTES: usize = 4;
+use std_calls::kernel::{STACK_ALIGN, STACK_BYTES, STACK_RESERVE, STACKS};
 
 /// The function of `device-std` that reports an overflow and does not return.
 const OVERFLOW: &str = "std_stack_overflow";
-
-/// Bytes at the end of a stack for that function.
-const RESERVE: u32 = 16 << 10;
 
 /// The words in shared memory: top and end.
 const DECLARATION: &str = "\
@@ -28,9 +22,6 @@ const DECLARATION: &str = "\
 )
 ;
 ";
-
-/// The alignment of every frame, unless a variable needs more.
-const ALIGN: u64 = 16;
 
 /// `ptx`, with all stacks in global memory.
 pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
@@ -107,9 +98,9 @@ impl Frame {
     /// Takes the frame from the stack. `number` makes the label unique. If there is no room, the report
     /// of that runs behind the frames that fit, within the bytes that are left for it.
     fn enter(&self, number: usize) -> String {
-        let align = self.align.max(ALIGN);
+        let align = self.align.max(STACK_ALIGN);
         let mut code = "\tld.shared.u64 \t%SPT, [__revoff_stack];\n".to_owned();
-        if align > ALIGN {
+        if align > STACK_ALIGN {
             code.push_str(&format!(
                 "\tadd.u64 \t%SPL, %SPT, {};\n\tand.b64 \t%SPL, %SPL, -{align};\n",
                 align - 1
@@ -123,7 +114,7 @@ impl Frame {
              \tsetp.gt.u64 \t%SPO, %SPN, %SPE;\n\t@!%SPO bra \t$L__stack{number};\n\
              \tst.shared.u64 \t[__revoff_stack+8], -1;\n\t{{\n\tcall.uni {OVERFLOW}, ();\n\t}}\n\
              $L__stack{number}:\n\tst.shared.u64 \t[__revoff_stack], %SPN;\n",
-            self.size.next_multiple_of(ALIGN)
+            self.size.next_multiple_of(STACK_ALIGN)
         ));
         code
     }
@@ -142,7 +133,7 @@ fn prepare(name: &str) -> String {
          \tadd.u64 \t%SPA, %SPA, %SPC;\n\
          \tst.shared.u64 \t[__revoff_stack], %SPA;\n\
          \tadd.u64 \t%SPA, %SPA, %SPB;\n\
-         \tsub.u64 \t%SPA, %SPA, {RESERVE};\n\
+         \tsub.u64 \t%SPA, %SPA, {STACK_RESERVE};\n\
          \tst.shared.u64 \t[__revoff_stack+8], %SPA;\n\t}}\n"
     )
 }

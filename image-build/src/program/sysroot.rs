@@ -131,14 +131,11 @@ impl Sysroot {
         }
         let version = VersionMeta::for_command(Command::new(toolchain.rustc()))
             .map_err(|error| failed(error.to_string()))?;
-        // `mem`: a GPU has no C library with memcpy.
-        let std_features = match target {
-            StdTarget::Host => vec![],
-            StdTarget::Gpu(_) => vec!["compiler-builtins-mem".to_owned()],
-        };
         SysrootBuilder::new(&self.dir, &self.target)
             .build_mode(BuildMode::Build)
-            .sysroot_config(SysrootConfig::WithStd { std_features })
+            .sysroot_config(SysrootConfig::WithStd {
+                std_features: vec![],
+            })
             .rustflags(&self.flags)
             .rustc_version(version)
             .cargo(cargo)

@@ -104,6 +104,9 @@ impl StdTarget {
                 changes.push(("cpu", json!(arch.name)));
                 // The assembly that the compiler emits is the image: nothing is linked.
                 changes.push(("linker", json!(linker)));
+                // Otherwise `compiler-builtins`, which has the mathematical functions, is no part of
+                // the one unit of code that a program is.
+                changes.push(("no-builtins", json!(true)));
             }
         }
         changes

@@ -33,6 +33,7 @@ const RUNS: &[&[&str]] = &[
     &["children", "FOLDER"],
     &["memory"],
     &["exhausted"],
+    &["floats"],
     &["heap-grows"],
     &["heap-grows-at-once"],
     &["heap-stress"],

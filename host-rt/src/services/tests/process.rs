@@ -79,7 +79,7 @@ fn invalid_settings_are_rejected() {
 fn the_first_exit_counts() {
     let calls = Arc::new((AtomicU32::new(0), AtomicI32::new(0)));
     let seen = Arc::clone(&calls);
-    let services = build(Services::builder().on_exit(move |status| {
+    let services = build(Services::builder().on_exit(move |status, _| {
         seen.0.fetch_add(1, Ordering::SeqCst);
         seen.1.store(status, Ordering::SeqCst);
     }));

@@ -1,6 +1,7 @@
 //! One check of `std` for each name: it prints the same on a device as on this machine.
 
 mod files;
+mod floats;
 mod heap;
 mod heap_speed;
 mod locals;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         "random" => random(),
         "files" => files::check(&arguments.next().expect("a folder")),
         "missing" => files::missing(),
+        "floats" => floats::check(),
         "threads" => threads::check(),
         "too-many-threads" => threads::too_many(),
         "locks" => locks::check(),
