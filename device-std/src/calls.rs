@@ -103,6 +103,7 @@ for_each_unsafe_device_function!(check_unsafe_signatures);
 
 mod device {
     pub(super) use super::{std_abort, std_exit, std_monotonic_time};
+    pub(super) use crate::frames::std_trace;
     pub(super) use crate::heap::{std_alloc, std_dealloc, std_realloc};
     pub(super) use crate::threads::{std_pause, std_spawn, std_thread, std_threads};
 }

@@ -9,6 +9,7 @@
 //! | `start` | the kernel |
 //! | `calls` | the platform layer's calls to the host |
 //! | `threads` | idle threads, and how they start |
+//! | `frames` | the calls that led to a place, for backtraces |
 //! | `heap` | the allocator |
 //! | `random` | random numbers for the crate `getrandom` |
 
@@ -19,6 +20,7 @@
 )]
 
 mod calls;
+mod frames;
 mod heap;
 mod random;
 mod start;

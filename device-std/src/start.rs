@@ -27,7 +27,7 @@ unsafe extern "Rust" {
 pub(crate) unsafe fn revoff_main_1(
     heap: *mut u8,
     bytes: u64,
-    words: *mut u8,
+    threads: *mut u8,
     stacks: *mut u8,
     stack_bytes: u64,
     has_statistics: u32,
@@ -39,9 +39,11 @@ pub(crate) unsafe fn revoff_main_1(
     // SAFETY: the caller's promise.
     unsafe {
         heap::open(heap, bytes as usize, has_statistics != 0);
-        // Publishes the heap as well: other threads use it only after they have found the words.
-        threads::open(words);
+        // Publishes the heap as well: other threads use it only after this.
+        threads::open(threads);
     }
+    let top = threads::TopOfStack::default();
+    threads::set_stack_top(&top);
     // SAFETY: the compiler made it, with this signature. It gets its arguments from the host.
     let status = unsafe { main(0, ptr::null()) };
     // SAFETY: `main` has returned, and this thread runs nothing else of the program.

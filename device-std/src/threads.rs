@@ -14,14 +14,23 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicPtr};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 use device_rt::{arch, thread};
 
 use crate::heap;
 
-/// The words, one for each thread; null before `open`.
-static WORDS: AtomicPtr<AtomicPtr<u8>> = AtomicPtr::new(ptr::null_mut());
+/// What is known of a thread.
+struct Thread {
+    word: AtomicPtr<u8>,
+    /// An address in the frame of its kernel; 0 before it begins.
+    stack_top: AtomicUsize,
+}
+
+const _: () = assert!(size_of::<Thread>() as u64 == std_calls::kernel::THREAD_BYTES);
+
+/// The threads; null before `open`.
+static THREADS: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether the program has ended before `main` returned. GPUs stop all threads then, the `host` device
 /// only those that wait.
@@ -39,22 +48,41 @@ unsafe extern "Rust" {
 /// Lets threads start.
 ///
 /// # Safety
-/// `words` points to [`std_threads`] zeroed pointers that live as long as the launch.
-pub(crate) unsafe fn open(words: *mut u8) {
-    // Edge `T1`, release: with the acquire in `words`, the zeroes and the heap are visible.
-    WORDS.store(words.cast(), Release);
+/// `threads` points to zeroes for [`std_threads`] values of [`Thread`], which live as long as the launch.
+pub(crate) unsafe fn open(threads: *mut u8) {
+    // Edge `T1`, release: with the acquire in `threads`, the zeroes and the heap are visible.
+    THREADS.store(threads.cast(), Release);
 }
 
-/// The words, or an empty slice before `open`.
-fn words() -> &'static [AtomicPtr<u8>] {
+/// The threads, or an empty slice before `open`.
+fn threads() -> &'static [Thread] {
     // Edge `T1`, acquire: pairs with the release in `open`.
-    let words = WORDS.load(Acquire);
-    if words.is_null() {
+    let threads = THREADS.load(Acquire);
+    if threads.is_null() {
         return &[];
     }
     // SAFETY: `open` was called with this pointer, in this launch: the host launches an image's kernel
     // once.
-    unsafe { core::slice::from_raw_parts(words, std_threads() as usize) }
+    unsafe { core::slice::from_raw_parts(threads, std_threads() as usize) }
+}
+
+/// The bytes of the stack from [`stack_top`] on that belong to the kernel's frame.
+pub(crate) type TopOfStack = [usize; 2];
+
+/// Says where the stack of the calling thread ends, after `open`.
+pub(crate) fn set_stack_top(top: &TopOfStack) {
+    if let Some(me) = threads().get(thread::global() as usize) {
+        // Relaxed: of this thread alone.
+        me.stack_top
+            .store(ptr::from_ref(top).expose_provenance(), Relaxed);
+    }
+}
+
+/// An address in the frame of the calling thread's kernel, which is a [`TopOfStack`]; 0 if it is unknown.
+pub(crate) fn stack_top() -> usize {
+    let me = threads().get(thread::global() as usize);
+    // Relaxed: as in `set_stack_top`.
+    me.map_or(0, |me| me.stack_top.load(Relaxed))
 }
 
 /// The life of a thread that does not run `main`.
@@ -62,12 +90,14 @@ pub(crate) fn serve() {
     let me = thread::global() as usize;
     let mut attempt = 0_u32;
     let word = loop {
-        if let Some(word) = words().get(me) {
-            break word;
+        if let Some(me) = threads().get(me) {
+            break &me.word;
         }
         std_pause(attempt);
         attempt = attempt.saturating_add(1);
     };
+    let top = TopOfStack::default();
+    set_stack_top(&top);
     // Relaxed: says only that this thread can be started. It fails if the program has ended.
     let _ = word.compare_exchange(ptr::null_mut(), IDLE, Relaxed, Relaxed);
     let mut keeps_blocks = false;
@@ -119,7 +149,7 @@ pub(crate) fn std_pause(attempt: u32) {
 
 /// Ends the threads that are idle or have not begun. Threads that still run end when they have run.
 pub(crate) fn end() {
-    for word in &words()[1..] {
+    for Thread { word, .. } in &threads()[1..] {
         let mut attempt = 0_u32;
         let may_end = |now: &*mut u8| now.is_null() || *now == IDLE;
         // Relaxed if it fails: it is tried again.
@@ -156,13 +186,13 @@ pub(crate) unsafe fn std_spawn(start: *mut u8) -> bool {
     let begin = arch::clock();
     let mut attempt = 0_u32;
     loop {
-        let is_taken = words().iter().skip(1).any(|word| {
+        let is_taken = threads().iter().skip(1).any(|Thread { word, .. }| {
             // Relaxed: only looks for a word to try. Edge `T2`, release: pairs with the acquire in
             // `serve`.
             word.load(Relaxed) == IDLE
                 && word.compare_exchange(IDLE, start, Release, Relaxed).is_ok()
         });
-        if is_taken || words().len() < 2 || arch::clock().saturating_sub(begin) > PATIENCE_NANOS {
+        if is_taken || threads().len() < 2 || arch::clock().saturating_sub(begin) > PATIENCE_NANOS {
             return is_taken;
         }
         std_pause(attempt);

@@ -6,7 +6,7 @@
 /// |---|---|
 /// | `u64` | the heap's first piece |
 /// | `u64` | its size |
-/// | `u64` | [`THREAD_WORD`] zero bytes for each team |
+/// | `u64` | [`THREAD_BYTES`] zero bytes for each team |
 /// | `u64` | the stacks of all teams, which only NVIDIA GPUs use |
 /// | `u64` | the size of one |
 /// | `u32` | 1 if the program is to report what it allocated, otherwise 0 |
@@ -26,5 +26,5 @@ pub const STACK_ALIGN: u64 = 16;
 /// Bytes at the end of a stack for the report of an overflow.
 pub const STACK_RESERVE: u64 = 16 << 10;
 
-/// The size of a team's word, by which its thread is started.
-pub const THREAD_WORD: u64 = 8;
+/// The size of what is known of a team's thread.
+pub const THREAD_BYTES: u64 = 16;

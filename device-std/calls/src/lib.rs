@@ -71,6 +71,10 @@ host_fn::host_functions! {
     pub fn std_process_id() -> u32;
     /// The text of an error number. Returns its length.
     pub fn std_error_text(error: i32, text: Out<[u8]>) -> i64;
+    /// The functions at an offset in the program's image, the innermost of those that are inlined there
+    /// first: a list with the name, the file, the line and the column of each, empty if they are not known.
+    /// Returns the list's length; an error if no function is known.
+    pub fn std_symbols(offset: u64, list: Out<[u8]>) -> i64;
 
     /// Opens a file; `options` are those of [`open`], `mode` the permissions of a new file.
     /// Returns a handle.

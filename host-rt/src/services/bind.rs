@@ -11,8 +11,8 @@ use std_calls::{
     StdRandom, StdRead, StdReadLink, StdReceive, StdReceiveFrom, StdRemoveDirectory, StdRemoveFile,
     StdRemoveTree, StdRename, StdSeek, StdSend, StdSendTo, StdSetMode, StdSetSocketOption,
     StdSetTimes, StdShutdown, StdSocketAddress, StdSocketOption, StdStartChild, StdStatus,
-    StdSymbolicLink, StdSync, StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate, StdUdpBind,
-    StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
+    StdSymbolicLink, StdSymbols, StdSync, StdSystemTime, StdTcpConnect, StdTcpListen, StdTruncate,
+    StdUdpBind, StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
 };
 
 use super::errno::to_reply;
@@ -47,6 +47,7 @@ impl Services {
             StdChangeDirectory => change_directory(path);
 
             StdGrowHeap => grow_heap(least, piece);
+            StdSymbols => symbols(offset, list);
 
             StdOpen => open(path, options, mode);
             StdClose => close(handle);

@@ -14,6 +14,7 @@ use super::network::Network;
 use super::permissions::Permissions;
 use super::process::{ExitHandler, Process};
 use super::streams::{Input, Output, Streams};
+use super::symbols::Symbols;
 use super::{Services, ServicesError};
 
 /// The maximum number of open files of a program, unless the builder sets another.
@@ -199,6 +200,7 @@ impl ServicesBuilder {
                 self.on_exit,
             )?,
             heap: Heap::default(),
+            symbols: Symbols::default(),
             directory: Mutex::new(absolute(self.directory)),
             permissions,
             network,

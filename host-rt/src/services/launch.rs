@@ -92,7 +92,7 @@ impl Services {
             error => error.into(),
         })?;
         let teams = u64::from(limits.threads);
-        let words = runtime.alloc(teams * kernel::THREAD_WORD)?;
+        let words = runtime.alloc(teams * kernel::THREAD_BYTES)?;
         let stack = limits.stack_bytes();
         // Other devices have stacks of their own.
         let has_stacks = matches!(
@@ -113,6 +113,7 @@ impl Services {
         let heap = self.heap.open(runtime, limits.heap);
         let heap = heap.map_err(no_memory("heap", limits.heap))?;
         let heap = heap.ok_or(ServicesError::Launched)?;
+        self.symbols.set_image(image);
         let args: [&dyn KernelArg; 6] = [
             &heap.address,
             &heap.bytes,

@@ -27,6 +27,7 @@
 //! | `commands`, `child`, `forward` | commands, the child processes that run them, and what they write |
 //! | `remove_tree` | removal of a folder with its contents |
 //! | `metadata` | metadata and times |
+//! | `symbols` | the functions at addresses of the program, for backtraces |
 //! | `errno` | Linux error numbers |
 //! | `error` | the errors of the configuration |
 
@@ -54,6 +55,7 @@ mod remove_tree;
 mod socket_options;
 mod sockets;
 mod streams;
+mod symbols;
 #[cfg(test)]
 mod tests;
 
@@ -71,6 +73,7 @@ use self::network::Network;
 use self::permissions::Permissions;
 use self::process::Process;
 use self::streams::Streams;
+use self::symbols::Symbols;
 
 /// The services that a program on a device gets from its host, through the functions of
 /// [`std_calls`].
@@ -106,6 +109,7 @@ pub struct Services {
     streams: Arc<Streams>,
     process: Process,
     heap: Heap,
+    symbols: Symbols,
     /// The working directory: absolute.
     directory: Mutex<PathBuf>,
     permissions: Permissions,

@@ -69,6 +69,9 @@ macro_rules! futex {
     };
 }
 
+/// For the functions between which a backtrace is interesting.
+const NOT_INLINED: &str = "#[cfg_attr(target_os = \"revoff\", inline(never))]\n";
+
 const EDITS: &[Edit] = &[
     // Without this, std is unstable for its users.
     after(
@@ -111,6 +114,40 @@ const EDITS: &[Edit] = &[
         SELECT,
         0,
         "    target_os = \"revoff\" => {\n        mod revoff;\n    }\n",
+    ),
+    // Backtraces, where `device-std` finds frames.
+    after(
+        "std/src/panic.rs",
+        "    if !cfg!(feature = \"backtrace\")",
+        0,
+        " && !cfg!(all(target_os = \"revoff\", any(target_arch = \"x86_64\", target_arch = \"aarch64\")))",
+    ),
+    after(
+        "std/src/sys/backtrace.rs",
+        "/// it's fine to optimize away.\n",
+        0,
+        NOT_INLINED,
+    ),
+    after(
+        "std/src/sys/backtrace.rs",
+        "/// it's fine to optimize away.\n",
+        1,
+        NOT_INLINED,
+    ),
+    after(
+        "backtrace/src/backtrace/mod.rs",
+        "cfg_if::cfg_if! {\n    // This needs to come first, to ensure that\n    \
+         // Miri takes priority over the host platform\n",
+        0,
+        "    if #[cfg(target_os = \"revoff\")] {\n        mod revoff;\n        \
+         use self::revoff::trace as trace_imp;\n        pub(crate) use self::revoff::Frame as FrameImp;\n    \
+         } else\n",
+    ),
+    after(
+        "backtrace/src/symbolize/mod.rs",
+        "cfg_if::cfg_if! {\n    if #[cfg(miri)] {\n        mod miri;\n        use miri as imp;\n    } else ",
+        0,
+        "if #[cfg(target_os = \"revoff\")] {\n        mod revoff;\n        use revoff as imp;\n    } else ",
     ),
     after("std/src/sys/pal/mod.rs", SELECT, 0, arm!("*")),
     after(

@@ -86,7 +86,8 @@ impl Sysroot {
         let specification = folder.join("revoff.json");
         fs::write(&specification, specified).map_err(io_at(&specification))?;
         let mut flags = match target {
-            StdTarget::Host => vec![],
+            // For backtraces.
+            StdTarget::Host => vec!["-Cforce-frame-pointers=yes".to_owned()],
             StdTarget::Gpu(arch) => code_flags(arch),
         };
         // A program is optimised together with all of this.

@@ -118,8 +118,11 @@ pub fn run(command: &mut Command) -> Output {
 /// # Panics
 /// It does not start.
 pub fn run_with(command: &mut Command, input: &[u8]) -> Output {
+    // Whatever the caller's is.
+    if !command.get_envs().any(|(name, _)| name == "RUST_BACKTRACE") {
+        command.env_remove("RUST_BACKTRACE");
+    }
     let mut child = command
-        .env_remove("RUST_BACKTRACE")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

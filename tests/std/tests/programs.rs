@@ -105,6 +105,23 @@ fn more_threads_than_the_grid_has() {
     );
 }
 
+/// A GPU's code cannot read return addresses.
+#[test]
+fn panics_have_backtraces_on_the_host_device() {
+    for (device, has_one) in [("host", true), ("emu", false)] {
+        let mut command = on(device, &[]);
+        command.env("RUST_BACKTRACE", "1").args(["--", "panic"]);
+        let output = run(&mut command);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let (_, backtrace) = errors.split_once("stack backtrace:").unwrap_or_default();
+        let functions = ["core::panicking::panic_fmt\n", "checks::main\n"];
+        let has = |name: &&str| backtrace.contains(*name);
+        assert_eq!(functions.iter().all(has), has_one, "{errors}");
+        assert_eq!(!backtrace.is_empty(), has_one, "{errors}");
+        assert_eq!(output.status.code(), Some(101));
+    }
+}
+
 /// A block that waits for others to end runs no thread: the program must not wait for it.
 #[test]
 fn more_threads_than_the_device_holds() {

@@ -20,6 +20,7 @@ macro_rules! for_each_call {
             fn std_random(bytes: &mut [u8]) -> i64;
             fn std_process_id() -> u32;
             fn std_error_text(error: i32, text: &mut [u8]) -> i64;
+            fn std_symbols(offset: u64, list: &mut [u8]) -> i64;
             fn std_open(path: &[u8], options: u32, mode: u32) -> i64;
             fn std_close(handle: u32) -> i64;
             fn std_file_read(file: u32, bytes: &mut [u8]) -> i64;
@@ -82,6 +83,9 @@ macro_rules! for_each_device_function {
             fn std_pause(attempt: u32) -> ();
             /// The index of the calling thread: below `std_threads`, 0 for that of `main`.
             fn std_thread() -> u32;
+            /// Calls `visit` with the return address of each call that led here, the last one first, until it
+            /// returns false. Addresses are offsets in the image.
+            fn std_trace(visit: &mut dyn FnMut(usize) -> bool) -> ();
             /// The most threads that can run at the same time.
             fn std_threads() -> u32;
             /// Ends the program with an exit status.
