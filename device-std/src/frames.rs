@@ -34,7 +34,7 @@ mod host {
     #[inline(never)]
     pub(crate) fn std_trace(visit: &mut dyn FnMut(usize) -> bool) {
         let mut frame: usize;
-        // SAFETY: reads a register.
+        // SAFETY: reads a register. It is the frame pointer, since all of the image is compiled with it.
         unsafe {
             #[cfg(target_arch = "x86_64")]
             asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
@@ -49,7 +49,9 @@ mod host {
         let mut last = (&raw const frame).addr();
         while frame > last && frame.is_multiple_of(align_of::<Frame>()) && frame < top {
             // SAFETY: between a variable of this function and one of the kernel, aligned: a part of this
-            // thread's stack that is in use. `stack_top` leaves room for a `Frame` behind it.
+            // thread's stack that is in use, where no reference of the callers is to what is read: frame
+            // pointers and return addresses are no values of the language. `stack_top` leaves room for a
+            // `Frame` behind it, and its address was exposed.
             let Frame {
                 caller,
                 return_address,

@@ -246,8 +246,10 @@ impl Limits {
 /// The size of a stack, such as `2M`.
 fn stack_size(text: &str) -> anyhow::Result<u64> {
     let bytes = arg::size(text)?;
-    if !ProgramLimits::STACKS.contains(&bytes) {
-        bail!("a stack has from 32K to 1G bytes");
+    let sizes = ProgramLimits::STACK_SIZES;
+    if !sizes.contains(&bytes) {
+        let [least, most] = [*sizes.start() >> 10, *sizes.end() >> 30];
+        bail!("a stack has from {least}K to {most}G bytes");
     }
     Ok(bytes)
 }

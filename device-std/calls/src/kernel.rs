@@ -15,10 +15,10 @@
 pub const NAME: &str = "revoff_main_1";
 
 /// The number of the parameter with the stacks, from 0. The builder of images inserts code that reads it.
-pub const STACKS: usize = 3;
+pub const STACKS_PARAMETER: usize = 3;
 
 /// The number of the parameter with the size of a stack.
-pub const STACK_BYTES: usize = 4;
+pub const STACK_BYTES_PARAMETER: usize = 4;
 
 /// The alignment of stacks, and so of their size.
 pub const STACK_ALIGN: u64 = 16;
@@ -26,5 +26,5 @@ pub const STACK_ALIGN: u64 = 16;
 /// Bytes at the end of a stack for the report of an overflow.
 pub const STACK_RESERVE: u64 = 16 << 10;
 
-/// The size of what is known of a team's thread.
+/// The size of the state of a team's thread.
 pub const THREAD_BYTES: u64 = 16;

@@ -25,7 +25,7 @@ impl Services {
     ///
     /// # Errors
     /// One of the names is registered already. Some of the functions may have been added then.
-    pub fn add_to(self: &Arc<Self>, functions: &mut Functions) -> Result<(), RuntimeError> {
+    pub(super) fn add_to(self: &Arc<Self>, functions: &mut Functions) -> Result<(), RuntimeError> {
         /// Binds each function to a method, whose result becomes a reply.
         macro_rules! bind {
             ($($function:ident => $method:ident($($argument:ident),*);)*) => {$({

@@ -4,8 +4,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use targets::count::Count;
+
 use super::ProgramLimits;
 use crate::base::debug_as_display;
+use crate::device::DeviceError;
 use crate::runtime::RuntimeError;
 
 /// A setting of a [`ServicesBuilder`](super::ServicesBuilder) is invalid, or a program cannot be launched.
@@ -45,14 +48,23 @@ pub enum ServicesError {
     /// See [`RuntimeError`].
     #[error(transparent)]
     Runtime(Box<RuntimeError>),
-    /// A program is to have no thread.
-    #[error("a program with 0 threads has none for `main`: give it at least 1")]
-    NoThreads,
+    /// A program is to have no thread, or too many.
+    #[error(
+        "a program cannot have {}: set {} to {}",
+        Count(u64::from(*threads), "thread"),
+        ProgramLimits::THREAD_COUNTS.start(),
+        ProgramLimits::THREAD_COUNTS.end()
+    )]
+    Threads {
+        /// Their number.
+        threads: u32,
+    },
     /// The stack of a thread is too small or too large.
     #[error(
-        "a stack of {bytes} bytes: it has from {} to {} bytes",
-        ProgramLimits::STACKS.start(),
-        ProgramLimits::STACKS.end()
+        "a stack cannot have {}: set {} to {}",
+        Count(*bytes, "byte"),
+        ProgramLimits::STACK_SIZES.start(),
+        ProgramLimits::STACK_SIZES.end()
     )]
     Stack {
         /// Its size.
@@ -67,18 +79,40 @@ pub enum ServicesError {
         name: String,
     },
     /// The device has too little memory for a program.
-    #[error("the device has no {bytes} bytes for the program's {part}: lower its limit")]
+    #[error("cannot allocate {} for the program's {part}: set a lower {limit}", Count(*bytes, "byte"))]
     Memory {
         /// The part of the program.
         part: &'static str,
         /// The size.
         bytes: u64,
+        /// The limits of which it depends.
+        limit: &'static str,
         /// The failure.
         source: Box<RuntimeError>,
     },
     /// The services belong to a program that was launched before.
     #[error("these services have launched a program: build others for each launch")]
     Launched,
+}
+
+impl ServicesError {
+    /// The failure of an allocation of so many bytes for a part of the program.
+    pub(super) fn no_memory(
+        part: &'static str,
+        bytes: u64,
+        limit: &'static str,
+        error: RuntimeError,
+    ) -> Self {
+        match error {
+            RuntimeError::Device(DeviceError::OutOfMemory { .. }) => ServicesError::Memory {
+                part,
+                bytes,
+                limit,
+                source: Box::new(error),
+            },
+            error => error.into(),
+        }
+    }
 }
 
 impl From<RuntimeError> for ServicesError {

@@ -41,8 +41,18 @@ pub enum HeapRefusal {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// The device has no memory: what it said.
+    /// The device could not allocate: its message.
     Device(String),
+}
+
+/// The size of the first piece of a heap with a limit. If the device cannot allocate while the program
+/// runs, this piece is all that there is.
+pub(super) fn first_piece(runtime: &Runtime, limit: u64) -> u64 {
+    if runtime.allocates_beside_kernels() {
+        limit.min(FIRST)
+    } else {
+        limit
+    }
 }
 
 /// A heap, from the program's launch on.
@@ -62,20 +72,13 @@ struct State {
 }
 
 impl Heap {
-    /// Allocates the first piece of a heap that may grow up to `limit` bytes. If the device cannot
-    /// allocate while the program runs, this piece is all that there is.
-    ///
-    /// `None` if the heap has it already: the services belong to another program.
+    /// Allocates the first piece of a heap that may grow up to `limit` bytes.
     pub(super) fn open(
         &self,
         runtime: &Runtime,
         limit: u64,
-    ) -> Result<Option<HeapPiece>, RuntimeError> {
-        let first = if runtime.allocates_beside_kernels() {
-            limit.min(FIRST)
-        } else {
-            limit
-        };
+        first: u64,
+    ) -> Result<HeapPiece, RuntimeError> {
         let mut state = State::default();
         let piece = state.add(runtime, first)?;
         let memory = Memory {
@@ -83,7 +86,9 @@ impl Heap {
             limit,
             state: Mutex::new(state),
         };
-        Ok(self.0.set(memory).is_ok().then_some(piece))
+        // It has none, since services launch one program.
+        let _ = self.0.set(memory);
+        Ok(piece)
     }
 
     /// What it is now; `None` before the launch.
@@ -101,7 +106,8 @@ impl Memory {
             let limit = self.limit;
             Err(HeapRefusal::Limit { least, limit })
         } else {
-            let least = least.next_multiple_of(GRAIN).min(left);
+            let grains = least.checked_next_multiple_of(GRAIN);
+            let least = grains.map_or(left, |least| least.min(left));
             let wanted = state.used.bytes.clamp(least, left);
             // A device without so much may have less.
             let added = state.add(&self.runtime, wanted);

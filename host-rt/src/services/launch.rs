@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std_calls::kernel;
 use targets::DeviceArch;
 
-use super::{Services, ServicesError};
+use super::{Services, ServicesError, heap};
 use crate::device::Grid;
 use crate::image::{Image, ImageError};
 use crate::runtime::{Builder, Functions, KernelArg, Launch, Runtime, RuntimeError};
@@ -14,11 +14,12 @@ use crate::runtime::{Builder, Functions, KernelArg, Launch, Runtime, RuntimeErro
 /// The resources of a program with `std`.
 #[derive(Clone, Debug)]
 pub struct ProgramLimits {
-    /// The most threads that it has at a time, with that of `main`. Each is a team of its launch.
+    /// The most threads that it has at a time, with that of `main`: one of
+    /// [`THREAD_COUNTS`](Self::THREAD_COUNTS). Each is a team of its launch.
     pub threads: u32,
     /// The most device memory that its heap takes, in bytes. It grows as needed.
     pub heap: u64,
-    /// The stack of each thread, in bytes: one of [`STACKS`](Self::STACKS).
+    /// The stack of each thread, in bytes: one of [`STACK_SIZES`](Self::STACK_SIZES).
     pub stack: u64,
     /// Whether the program counts what it allocates, and reports it when it ends.
     pub heap_statistics: bool,
@@ -37,26 +38,33 @@ impl Default for ProgramLimits {
 }
 
 impl ProgramLimits {
+    /// The numbers of threads that a program can have.
+    pub const THREAD_COUNTS: RangeInclusive<u32> = 1..=1 << 16;
+
     /// The sizes that a stack can have. The smallest has room for the report of an overflow.
-    pub const STACKS: RangeInclusive<u64> = 2 * kernel::STACK_RESERVE..=1 << 30;
+    pub const STACK_SIZES: RangeInclusive<u64> = 2 * kernel::STACK_RESERVE..=1 << 30;
 
     /// A builder of a runtime for a program: all of its threads may wait in calls at the same time, and the
-    /// device threads of `host` have its stacks.
+    /// device threads of `host` have its stacks. With another runtime, calls that wait may delay others, and
+    /// stacks on `host` have the size that the runtime sets.
     pub fn runtime(&self, device: &str) -> Builder {
+        let threads = self.threads.min(*Self::THREAD_COUNTS.end());
         Runtime::builder(device)
-            .threads(self.threads as usize)
+            .threads(threads as usize)
             .host_stack(self.stack_bytes())
     }
 
     fn stack_bytes(&self) -> u64 {
-        self.stack.next_multiple_of(kernel::STACK_ALIGN)
+        let stack = self.stack.min(*Self::STACK_SIZES.end());
+        stack.next_multiple_of(kernel::STACK_ALIGN)
     }
 
     fn check(&self) -> Result<(), ServicesError> {
-        if self.threads == 0 {
-            return Err(ServicesError::NoThreads);
+        if !Self::THREAD_COUNTS.contains(&self.threads) {
+            let threads = self.threads;
+            return Err(ServicesError::Threads { threads });
         }
-        if !Self::STACKS.contains(&self.stack) {
+        if !Self::STACK_SIZES.contains(&self.stack) {
             return Err(ServicesError::Stack { bytes: self.stack });
         }
         Ok(())
@@ -64,17 +72,20 @@ impl ProgramLimits {
 }
 
 impl Services {
-    /// Loads the image of a program with `std` and starts it. Its `main` runs on the device while this
-    /// function returns. `functions` are further host functions that it calls.
+    /// Loads the image of a program with `std` and queues its kernel, which runs `main`. `functions` are
+    /// further host functions that it calls. [`ProgramLimits::runtime`] builds a runtime for it.
     ///
-    /// [`exit_status`](Self::exit_status) says how the program has ended. If that was not the return of
-    /// `main`, but `std::process::exit`, a panic or an abort, the launch fails as well, since its other
-    /// threads are stopped by a trap. Programs that fail in this way leave a GPU's context unusable: open another
-    /// runtime for the next.
+    /// The launch ends when `main` has returned. It fails if the program ends otherwise (by
+    /// `std::process::exit`, a panic or an abort), or if other threads still run a second after `main`:
+    /// a trap stops them. [`exit_status`](Self::exit_status) has the program's status all the same. After such a
+    /// trap the context of a GPU is unusable: open another runtime for the next program.
+    ///
+    /// On the `host` device a thread that computes when the program ends runs on until it waits, and one
+    /// that is in a call until the call ends: [`AbortHandle::abort`](crate::AbortHandle::abort) ends these.
     ///
     /// # Errors
-    /// A limit is invalid, the image is no program for these services, the device has too little
-    /// memory, or these services have launched a program before.
+    /// A limit is invalid, the image is no program, the device has too little memory, or these services
+    /// have been used for a launch before.
     pub fn launch(
         self: &Arc<Self>,
         runtime: &Runtime,
@@ -83,8 +94,12 @@ impl Services {
         limits: &ProgramLimits,
     ) -> Result<Launch, ServicesError> {
         limits.check()?;
+        let image = runtime.select(image)?;
+        if !self.symbols.set_image(&image) {
+            return Err(ServicesError::Launched);
+        }
         self.add_to(&mut functions)?;
-        let kernel = runtime.load(image, &functions)?.kernel(kernel::NAME);
+        let kernel = runtime.load(&image, &functions)?.kernel(kernel::NAME);
         let kernel = kernel.map_err(|error| match error {
             RuntimeError::Image(ImageError::NoKernel { name, .. }) => {
                 ServicesError::NoProgram { name }
@@ -92,32 +107,26 @@ impl Services {
             error => error.into(),
         })?;
         let teams = u64::from(limits.threads);
-        let words = runtime.alloc(teams * kernel::THREAD_BYTES)?;
+        let threads = runtime.alloc(teams * kernel::THREAD_BYTES)?;
         let stack = limits.stack_bytes();
         // Other devices have stacks of their own.
         let has_stacks = matches!(
             runtime.arch(),
             DeviceArch::Nvidia(_) | DeviceArch::Emulated(_)
         );
-        let stacks_bytes = if has_stacks { teams * stack } else { 1 };
-        let no_memory = |part, bytes| {
-            move |error: RuntimeError| ServicesError::Memory {
-                part,
-                bytes,
-                source: Box::new(error),
-            }
-        };
-        let stacks = runtime
-            .alloc(stacks_bytes)
-            .map_err(no_memory("stacks", stacks_bytes))?;
-        let heap = self.heap.open(runtime, limits.heap);
-        let heap = heap.map_err(no_memory("heap", limits.heap))?;
-        let heap = heap.ok_or(ServicesError::Launched)?;
-        self.symbols.set_image(image);
+        let bytes = if has_stacks { teams * stack } else { 1 };
+        let stacks = runtime.alloc(bytes).map_err(|error| {
+            ServicesError::no_memory("stacks", bytes, "`threads` or `stack`", error)
+        })?;
+        let bytes = heap::first_piece(runtime, limits.heap);
+        let piece = self
+            .heap
+            .open(runtime, limits.heap, bytes)
+            .map_err(|error| ServicesError::no_memory("heap", bytes, "`heap`", error))?;
         let args: [&dyn KernelArg; 6] = [
-            &heap.address,
-            &heap.bytes,
-            &words.address(),
+            &piece.address,
+            &piece.bytes,
+            &threads.address(),
             &stacks.address(),
             &stack,
             &u32::from(limits.heap_statistics),
@@ -127,9 +136,12 @@ impl Services {
             threads: 1,
         };
         // SAFETY: a kernel with this name has these parameters. The launch keeps the memory, of which the
-        // services have the heap, and it is the only one of an image that was just loaded.
+        // services have the heap, and it is the only one of an image that was just loaded. Where a thread
+        // traps, its frames may be borrowed by other threads of the launch: the `host` device keeps its
+        // stack until all of them have ended. Nothing runs the destructors of these frames, and safe code
+        // cannot rely on that: to the others, the thread waits for ever.
         let mut launch = unsafe { kernel.launch(grid, &args)? };
-        launch.keep((words, stacks, Arc::clone(self)));
+        launch.keep((threads, stacks, Arc::clone(self)));
         Ok(launch)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use addr2line::Context;
 use addr2line::gimli::{self, Dwarf, EndianSlice, RunTimeEndian, SectionId};
-use object::{File, Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{File, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use super::Services;
 use super::errno::errno;
@@ -21,15 +21,14 @@ struct Symbol {
     column: String,
 }
 
-/// What the program's image says about its code. It is read for each address, since few are asked for.
+/// The program's image, which is read for each address: few are asked for.
 #[derive(Default)]
 pub(super) struct Symbols(OnceLock<Image>);
 
 impl Symbols {
-    /// Says which image the program is.
-    pub(super) fn set_image(&self, image: &Image) {
-        // It has one, since a second launch has failed before.
-        let _ = self.0.set(image.clone());
+    /// Says which image the program is. False if that is known.
+    pub(super) fn set_image(&self, image: &Image) -> bool {
+        self.0.set(image.clone()).is_ok()
     }
 }
 
@@ -38,6 +37,12 @@ impl Services {
         let image = self.symbols.0.get();
         let found = image.and_then(|image| {
             let file = File::parse(image.bytes()).ok()?;
+            // The reader of debug information takes addresses of code only.
+            file.sections().find(|section| {
+                let of_section = offset.checked_sub(section.address());
+                section.kind() == SectionKind::Text
+                    && of_section.is_some_and(|offset| offset < section.size())
+            })?;
             inlined(&file, offset).or_else(|| Some(vec![function(&file, offset)?]))
         });
         let mut text = String::new();
@@ -93,8 +98,8 @@ fn inlined(file: &File, address: u64) -> Option<Vec<Symbol>> {
 /// The function with an address, by the file's symbols.
 fn function(file: &File, address: u64) -> Option<Symbol> {
     let symbols = file.symbols().filter(|symbol| {
-        let code = symbol.address()..symbol.address() + symbol.size();
-        symbol.kind() == SymbolKind::Text && code.contains(&address)
+        let of_symbol = address.checked_sub(symbol.address());
+        symbol.kind() == SymbolKind::Text && of_symbol.is_some_and(|offset| offset < symbol.size())
     });
     let name = symbols.last()?.name().ok()?.to_owned();
     Some(Symbol {

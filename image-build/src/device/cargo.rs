@@ -113,6 +113,10 @@ pub(crate) fn code_flags(arch: &Arch) -> Vec<String> {
         flags.push(format!("-Ctarget-feature=+{feature}"));
     }
     flags.push("-Zunstable-options".to_owned());
+    // LLVM 22 compiles `pointer.wrapping_sub(!is_left as usize)` to an addition: this pass takes the
+    // negation of a boolean for the addition of a constant, though not that of its sign extension. std's
+    // sorting merges so.
+    flags.push("-Cllvm-args=-disable-separate-const-offset-from-gep".to_owned());
     if arch.target == Target::Amdgcn {
         let mut attributes = vec!["revoff_panic:noinline"];
         if !arch.traps_in_place {

@@ -4,7 +4,7 @@
 /// The file that changes, below `library`.
 pub(super) const FILE: &str = "core/src/intrinsics/mod.rs";
 
-/// The functions, of `f32` and `f64` each.
+/// The functions, of `f16`, `f32` and `f64` each.
 const NAMES: &[&str] = &[
     "cos", "exp", "exp2", "log", "log10", "log2", "pow", "powi", "sin",
 ];
@@ -19,7 +19,7 @@ macro_rules! gpu {
 pub(super) fn replace(text: &str) -> Option<String> {
     let mut text = text.to_owned();
     for name in NAMES {
-        for kind in ["f32", "f64"] {
+        for kind in ["f16", "f32", "f64"] {
             let declaration =
                 format!("#[rustc_intrinsic]\n#[rustc_nounwind]\npub fn {name}{kind}(");
             let at = text.find(&declaration)?;

@@ -3,13 +3,13 @@
 //! On NVIDIA GPUs a function's variables are in local memory, which no other thread reaches: the same
 //! address means another variable there. Programs with `std` share variables on their stacks, above
 //! all with scoped threads. So each thread gets a stack in global memory, from the parameters
-//! [`STACKS`] and [`STACK_BYTES`] of the kernel. Two words of shared memory, which belong to the
+//! [`STACKS_PARAMETER`] and [`STACK_BYTES_PARAMETER`] of the kernel. Two words of shared memory, which belong to the
 //! thread's block and therefore to it alone, have the stack's top and its end.
 //!
 //! This changes the text that LLVM's back end writes. There, a function's variables are an array
 //! `__local_depot`, whose address the registers `%SPL` (local) and `%SP` (generic) contain.
 
-use std_calls::kernel::{STACK_ALIGN, STACK_BYTES, STACK_RESERVE, STACKS};
+use std_calls::kernel::{STACK_ALIGN, STACK_BYTES_PARAMETER, STACK_RESERVE, STACKS_PARAMETER};
 
 /// The function of `device-std` that reports an overflow and does not return.
 const OVERFLOW: &str = "std_stack_overflow";
@@ -124,8 +124,8 @@ impl Frame {
 fn prepare(name: &str) -> String {
     format!(
         "\t{{\n\t.reg .b32 \t%SPI;\n\t.reg .b64 \t%SPA, %SPB, %SPC;\n\
-         \tld.param.b64 \t%SPA, [{name}_param_{STACKS}];\n\
-         \tld.param.b64 \t%SPB, [{name}_param_{STACK_BYTES}];\n\
+         \tld.param.b64 \t%SPA, [{name}_param_{STACKS_PARAMETER}];\n\
+         \tld.param.b64 \t%SPB, [{name}_param_{STACK_BYTES_PARAMETER}];\n\
          \tcvta.to.global.u64 \t%SPA, %SPA;\n\
          \tmov.u32 \t%SPI, %ctaid.x;\n\
          \tcvt.u64.u32 \t%SPC, %SPI;\n\

@@ -205,8 +205,7 @@ impl Sysroot {
             // `GOMP_target_ext`.
             let link = ["-shared", "-Wl,-Bsymbolic", "-lm", "-lc"];
             flags.extend(link.map(|argument| format!("-Clink-arg={argument}")));
-        }
-        if !self.is_host {
+        } else {
             flags.push(format!("-Cllvm-args={INLINING}"));
         }
         // The crate `getrandom` takes its numbers from `device-std`.

@@ -104,8 +104,9 @@ impl StdTarget {
                 changes.push(("cpu", json!(arch.name)));
                 // The assembly that the compiler emits is the image: nothing is linked.
                 changes.push(("linker", json!(linker)));
-                // Otherwise `compiler-builtins`, which has the mathematical functions, is no part of
-                // the one unit of code that a program is.
+                // With LLVM's builtins, `compiler-builtins` would be no part of the one unit of code that
+                // a program is, and it has the mathematical functions. Without them, LLVM does not turn
+                // loops into calls of memcpy, which it would only turn back to loops for GPUs.
                 changes.push(("no-builtins", json!(true)));
             }
         }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use host_rt::{Functions, Image, ProgramLimits, Services, ServicesBuilder, ServicesError};
-use std_tests::{CHECKS, command};
+use host_rt::{Functions, Image, ProgramLimits, Services, ServicesError};
+use std_tests::{CHECKS, command, shown};
 
 /// A text that others write.
 #[derive(Clone, Default)]
@@ -35,12 +35,35 @@ fn image() -> Image {
         .arg(CHECKS.path("Cargo.toml"))
         .output()
         .unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
     let path = String::from_utf8(output.stdout).unwrap();
     Image::open(PathBuf::from(path.trim_end())).unwrap()
 }
 
-fn check(name: &str) -> ServicesBuilder {
-    Services::builder().arguments(["checks", name])
+/// A program that has ended.
+struct Ended {
+    services: Arc<Services>,
+    launch: host_rt::Result<()>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs a check on the `host` device.
+fn run(check: &str, limits: &ProgramLimits) -> Result<Ended, ServicesError> {
+    let (stdout, stderr) = (Text::default(), Text::default());
+    let builder = Services::builder()
+        .arguments(["checks", check])
+        .stdout(stdout.clone())
+        .stderr(stderr.clone());
+    let services = builder.build()?;
+    let runtime = limits.runtime("host").build()?;
+    let launch = services.launch(&runtime, &image(), Functions::new(), limits)?;
+    Ok(Ended {
+        launch: launch.wait().map(drop).map_err(Into::into),
+        services,
+        stdout: stdout.get(),
+        stderr: stderr.get(),
+    })
 }
 
 #[test]
@@ -50,60 +73,53 @@ fn a_program_writes_to_its_launcher() {
         heap_statistics: true,
         ..ProgramLimits::default()
     };
-    let (stdout, stderr) = (Text::default(), Text::default());
-    let builder = check("too-many-threads")
-        .stdout(stdout.clone())
-        .stderr(stderr.clone());
-    let services = builder.build().unwrap();
-    let runtime = limits.runtime("host").build().unwrap();
-    let launch = services.launch(&runtime, &image(), Functions::new(), &limits);
-    launch.unwrap().wait().unwrap();
+    let ended = run("too-many-threads", &limits).unwrap();
+    ended.launch.unwrap();
+    let (services, stdout) = (ended.services, ended.stdout);
     assert_eq!(services.exit_status(), Some(0));
-    assert!(stdout.get().starts_with("2 threads: "), "{}", stdout.get());
-    assert_eq!(stderr.get(), "");
+    assert!(stdout.starts_with("2 threads: "), "{stdout}");
+    assert_eq!(ended.stderr, "");
     let heap = services.heap().unwrap();
     assert!(heap.statistics.unwrap().allocations > 0, "{heap:?}");
     // The services belong to that program.
+    let runtime = limits.runtime("host").build().unwrap();
     let again = services.launch(&runtime, &image(), Functions::new(), &limits);
     assert!(matches!(again, Err(ServicesError::Launched)));
 }
 
 #[test]
-fn the_status_of_a_program_that_panics_outlives_its_launch() {
-    let limits = ProgramLimits::default();
-    let stderr = Text::default();
-    let builder = check("panic")
-        .stdout(Text::default())
-        .stderr(stderr.clone());
-    let services = builder.build().unwrap();
-    let runtime = limits.runtime("host").build().unwrap();
-    let launch = services.launch(&runtime, &image(), Functions::new(), &limits);
-    launch.unwrap().wait().unwrap_err();
-    assert_eq!(services.exit_status(), Some(101));
-    let text = stderr.get();
-    assert!(text.contains("a panic with text in it"), "{text}");
+fn a_launch_ends_with_the_program() {
+    for (check, status, stderr) in [
+        ("exit", 7, ""),
+        ("panic", 101, "a panic with text in it"),
+        // Another thread uses the stack of a third, which waits, after the program's end.
+        ("scope-panics", 101, "in a scope"),
+        ("detached", 0, ""),
+    ] {
+        let ended = run(check, &ProgramLimits::default()).unwrap();
+        assert!(ended.launch.is_err(), "{check}");
+        assert_eq!(ended.services.exit_status(), Some(status), "{check}");
+        assert!(ended.stderr.contains(stderr), "{check}: {}", ended.stderr);
+    }
 }
 
 #[test]
 fn invalid_limits_are_errors() {
     let default = ProgramLimits::default();
-    let launch = |image: &Image, limits: &ProgramLimits| {
-        let services = check("text").build().unwrap();
-        let runtime = limits.runtime("host").build().unwrap();
-        let launch = services.launch(&runtime, image, Functions::new(), limits);
-        launch.map(drop).unwrap_err()
-    };
-    let checks = image();
-    let threads = ProgramLimits {
-        threads: 0,
-        ..default.clone()
-    };
-    let error = launch(&checks, &threads);
-    assert!(matches!(error, ServicesError::NoThreads), "{error}");
-    let stack = ProgramLimits {
-        stack: 1000,
-        ..default
-    };
-    let error = launch(&checks, &stack);
-    assert!(matches!(error, ServicesError::Stack { bytes: 1000 }));
+    for threads in [0, u32::MAX] {
+        let limits = ProgramLimits {
+            threads,
+            ..default.clone()
+        };
+        let error = run("text", &limits).map(drop).unwrap_err();
+        assert!(matches!(error, ServicesError::Threads { .. }), "{error}");
+    }
+    for stack in [0, 1000, u64::MAX] {
+        let limits = ProgramLimits {
+            stack,
+            ..default.clone()
+        };
+        let error = run("text", &limits).map(drop).unwrap_err();
+        assert!(matches!(error, ServicesError::Stack { .. }), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std_calls::{HeapPiece, HeapStatistics};
 
-use super::super::heap::{FIRST, GRAIN, HeapRefusal};
+use super::super::heap::{FIRST, GRAIN, HeapRefusal, first_piece};
 use super::*;
 use crate::runtime::Runtime;
 
@@ -10,8 +10,9 @@ use crate::runtime::Runtime;
 fn with_heap(limit: u64) -> (Arc<Services>, u64) {
     let services = build(Services::builder());
     let runtime = Runtime::open("host").unwrap();
-    let first = services.heap.open(&runtime, limit).unwrap().unwrap();
-    (services, first.bytes)
+    let first = first_piece(&runtime, limit);
+    services.heap.open(&runtime, limit, first).unwrap();
+    (services, first)
 }
 
 /// The size of a further piece of at least so many bytes; `None` if there is none.
@@ -54,14 +55,6 @@ fn a_piece_is_as_large_as_the_allocation_needs() {
 #[test]
 fn small_limits_are_the_first_piece() {
     assert_eq!(with_heap(1000).1, 1000);
-}
-
-#[test]
-fn services_have_one_heap() {
-    let (services, _) = with_heap(1000);
-    let runtime = Runtime::open("host").unwrap();
-    assert!(services.heap.open(&runtime, 1000).unwrap().is_none());
-    assert_eq!(services.heap().unwrap().bytes, 1000);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod locks;
 mod narrow;
 mod net;
 mod processes;
+mod sorting;
 mod speed;
 mod threads;
 
@@ -46,6 +47,9 @@ fn main() -> ExitCode {
         "floats" => floats::check(),
         "threads" => threads::check(),
         "too-many-threads" => threads::too_many(),
+        "sorting" => sorting::check(),
+        "scope-panics" => threads::scope_panics(),
+        "detached" => threads::detached(),
         "locks" => locks::check(),
         "locals" => locals::check(),
         "narrow" => narrow::check(),

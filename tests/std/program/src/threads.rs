@@ -1,8 +1,10 @@
 //! Threads.
 
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 pub fn check() {
     let squares: Vec<_> = (0..4_u64).map(|n| thread::spawn(move || n * n)).collect();
@@ -91,4 +93,30 @@ pub fn too_many() {
     for thread in threads {
         thread.join().expect("joined");
     }
+}
+
+/// A thread panics while another one changes a variable of the thread that waits for both.
+pub fn scope_panics() {
+    let mut variable = [0_u64; 1000];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(3) {
+                black_box(&mut variable)
+                    .iter_mut()
+                    .for_each(|word| *word += 1);
+            }
+        });
+        scope.spawn(|| panic!("in a scope"));
+    });
+}
+
+/// `main` returns while another thread waits.
+pub fn detached() {
+    thread::spawn(|| {
+        loop {
+            thread::park();
+        }
+    });
+    println!("returns");
 }

@@ -1,5 +1,5 @@
 //! The intrinsics for which LLVM has no code on GPUs: functions of the crate `libm`, which
-//! `compiler-builtins` has.
+//! `compiler-builtins` has, also for `f16`, as `f32`.
 
 unsafe extern "C" {
     #[link_name = "cosf"]
@@ -38,4 +38,26 @@ unsafe extern "C" {
     pub safe fn sinf32(x: f32) -> f32;
     #[link_name = "sin"]
     pub safe fn sinf64(x: f64) -> f64;
+}
+
+macro_rules! half {
+    ($($name:ident($($argument:ident: $type:ty),*), by $single:ident($($value:expr),*);)*) => {
+        $(
+            pub fn $name($($argument: $type),*) -> f16 {
+                $single($($value),*) as f16
+            }
+        )*
+    };
+}
+
+half! {
+    cosf16(x: f16), by cosf32(x as f32);
+    expf16(x: f16), by expf32(x as f32);
+    exp2f16(x: f16), by exp2f32(x as f32);
+    logf16(x: f16), by logf32(x as f32);
+    log10f16(x: f16), by log10f32(x as f32);
+    log2f16(x: f16), by log2f32(x as f32);
+    powf16(x: f16, exponent: f16), by powf32(x as f32, exponent as f32);
+    powif16(x: f16, exponent: i32), by powif32(x as f32, exponent);
+    sinf16(x: f16), by sinf32(x as f32);
 }

@@ -102,6 +102,8 @@ pub(super) struct Job {
 
 struct State {
     fault: Option<String>,
+    /// The stacks of threads that trapped. Others may use what is on them.
+    abandoned: Vec<DefaultStack>,
     /// For a kernel that can call the host and has begun.
     active: Option<ActiveLaunch>,
     /// Dropped when the kernel has ended, before other threads learn of the end.
@@ -179,6 +181,7 @@ impl HostLaunch {
             op: OnceLock::new(),
             state: Mutex::new(State {
                 fault: None,
+                abandoned: Vec::new(),
                 active: None,
                 held,
             }),
@@ -239,13 +242,14 @@ impl HostLaunch {
         self.leave(missing as u32);
     }
 
-    /// Runs the device thread `thread` of the team `place` and of every `places`-th team after it.
+    /// Runs the device thread `thread` of the team `place` and of every `places`-th team after it. Returns
+    /// the stack, unless the thread has trapped.
     pub(super) fn run_teams(
         &self,
         mut stack: DefaultStack,
         place: u32,
         thread: u32,
-    ) -> DefaultStack {
+    ) -> Option<DefaultStack> {
         let params: Vec<*const c_void> = self
             .params
             .iter()
@@ -274,12 +278,14 @@ impl HostLaunch {
             // SAFETY: the caller of `Queue::launch` promises that a kernel's frames can be
             // abandoned; `self` outlives the call.
             let (back, result) = unsafe { thread::run(kernel, self, context, wake_host, stack) };
-            stack = back;
             if let Err(message) = result {
                 self.fail(format!("thread {thread} of team {team}: {message}"));
+                lock(&self.state).abandoned.push(back);
+                return None;
             }
+            stack = back;
         }
-        stack
+        Some(stack)
     }
 
     pub(super) fn fail(&self, message: String) {
@@ -297,6 +303,7 @@ impl HostLaunch {
         let mut state = lock(&self.state);
         let (fault, active) = (state.fault.take(), state.active.take());
         let held = state.held.take();
+        state.abandoned.clear();
         drop(state);
         drop(active);
         (self.context.ended)();

@@ -128,7 +128,7 @@ fn run(shared: &Shared, job: &Job, kept: &mut Option<DefaultStack>) {
         None => DefaultStack::new(shared.stack),
     };
     match stack {
-        Ok(stack) => *kept = Some(job.launch.run_teams(stack, job.place, job.thread)),
+        Ok(stack) => *kept = job.launch.run_teams(stack, job.place, job.thread),
         Err(error) => {
             let reason = format!("no memory for a device thread's stack: {error}");
             job.launch.fail(reason);
