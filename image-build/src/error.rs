@@ -55,7 +55,7 @@ pub enum BuildError {
         reason: String,
     },
     /// A folder without a program.
-    #[error("no program at {}: {reason}", path.display())]
+    #[error("no program at {}: {reason} (--manifest-path names the crate)", path.display())]
     NoProgram {
         /// The folder.
         path: PathBuf,

@@ -88,8 +88,8 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(toolchain: &'a Toolchain, target: StdTarget, dir: &Path) -> Result<Self, BuildError> {
+        let package = Programs::at(Sysroot::cargo(toolchain), dir)?;
         let sysroot = Sysroot::prepare(toolchain, target)?;
-        let package = Programs::at(sysroot.cargo(toolchain), dir)?;
         Ok(Self {
             toolchain,
             target,
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
         };
         let name = profile.name();
         let mut flags = self.sysroot.program_flags()?;
-        let mut command = self.sysroot.cargo(self.toolchain);
+        let mut command = Sysroot::cargo(self.toolchain);
         command
             .args(["rustc", "--profile", name, "--manifest-path"])
             .arg(&self.package.manifest)

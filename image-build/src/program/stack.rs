@@ -27,6 +27,8 @@ const DECLARATION: &str = "\
 pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
     let mut moved = String::with_capacity(ptx.len() + ptx.len() / 8);
     let mut frame = None;
+    // A function may have variables and never name their address.
+    let mut has_entered = false;
     let mut is_declared = false;
     let mut entry = None;
     for line in ptx.lines() {
@@ -48,7 +50,7 @@ pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
                 moved.push_str(&prepare(&name));
             }
             "}" if line == "}" => {
-                frame = None;
+                (frame, has_entered) = (None, false);
                 moved.push_str("}\n");
             }
             _ if text.starts_with(".local ") => {
@@ -58,8 +60,9 @@ pub(crate) fn in_global_memory(ptx: &str) -> Result<String, StackError> {
             _ if text.starts_with("mov.b64 ") && text.contains("%SPL, __local_depot") => {
                 let frame: &Frame = frame.as_ref().ok_or_else(|| StackError(text.to_owned()))?;
                 moved.push_str(&frame.enter(moved.len()));
+                has_entered = true;
             }
-            _ if frame.is_some() && (text == "ret;" || text.ends_with(" ret;")) => {
+            _ if has_entered && (text == "ret;" || text.ends_with(" ret;")) => {
                 let guard = text.strip_suffix("ret;").unwrap_or_default();
                 moved.push_str(&format!(
                     "\t{guard}st.shared.u64 \t[__revoff_stack], %SPT;\n{line}\n"
@@ -215,6 +218,15 @@ mod tests {
             }
         }
         assert!(!moved.contains("__local_depot"), "{moved}");
+    }
+
+    #[test]
+    fn a_frame_that_is_not_taken_is_not_given_back() {
+        let unused = FUNCTION
+            .replace("\tmov.b64 \t%SPL, __local_depot0;\n", "")
+            .replace("\tcvta.local.u64 \t%SP, %SPL;\n", "");
+        let moved = in_global_memory(&unused).unwrap();
+        assert!(!moved.contains("st.shared"), "{moved}");
     }
 
     #[test]

@@ -55,7 +55,10 @@ impl Sysroot {
         fs::create_dir_all(&folder).map_err(io_at(&folder))?;
         let lock_path = folder.join("lock");
         let lock = File::create(&lock_path).map_err(io_at(&lock_path))?;
-        lock.lock().map_err(io_at(&lock_path))?;
+        if lock.try_lock().is_err() {
+            messages::note("Waiting for another process that uses this std for devices");
+            lock.lock().map_err(io_at(&lock_path))?;
+        }
 
         let device_std = Path::new(DEVICE_STD);
         let library = folder.join("library");
@@ -115,7 +118,7 @@ impl Sysroot {
             arch: target.name().to_owned(),
             reason,
         };
-        let mut cargo = self.cargo(toolchain);
+        let mut cargo = Self::cargo(toolchain);
         cargo.args(["-Zjson-target-spec"]);
         // The source has the crates of others with it; without network it builds all the same.
         let vendor = library.join("vendor");
@@ -132,11 +135,14 @@ impl Sysroot {
         }
         let version = VersionMeta::for_command(Command::new(toolchain.rustc()))
             .map_err(|error| failed(error.to_string()))?;
+        // `mem`: a GPU has no C library with strlen.
+        let std_features = match target {
+            StdTarget::Host => vec![],
+            StdTarget::Gpu(_) => vec!["compiler-builtins-mem".to_owned()],
+        };
         SysrootBuilder::new(&self.dir, &self.target)
             .build_mode(BuildMode::Build)
-            .sysroot_config(SysrootConfig::WithStd {
-                std_features: vec![],
-            })
+            .sysroot_config(SysrootConfig::WithStd { std_features })
             .rustflags(&self.flags)
             .rustc_version(version)
             .cargo(cargo)
@@ -159,7 +165,7 @@ impl Sysroot {
         target: StdTarget,
         source: &Path,
     ) -> Result<(), BuildError> {
-        let mut command = self.cargo(toolchain);
+        let mut command = Self::cargo(toolchain);
         command
             .args(["build", "--release", "--quiet", "--manifest-path"])
             .arg(source.join("Cargo.toml"))
@@ -216,7 +222,7 @@ impl Sysroot {
     }
 
     /// A cargo of the toolchain, without the caller's variables.
-    pub(crate) fn cargo(&self, toolchain: &Toolchain) -> Command {
+    pub(crate) fn cargo(toolchain: &Toolchain) -> Command {
         let mut command = Command::new(toolchain.cargo());
         clean(&mut command);
         command

@@ -253,7 +253,7 @@ fn a_stack_that_is_too_small() {
 #[test]
 fn folders_without_a_program() {
     for (manifest, wanted) in [
-        ("/no/such/Cargo.toml", "no program at /no/such"),
+        ("/no/such/Cargo.toml", "(--manifest-path names the crate)"),
         (
             concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
             "it has no src/main.rs, only a library",
