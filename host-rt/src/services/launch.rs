@@ -1,75 +1,14 @@
 //! Launching a program.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use std_calls::kernel;
 use targets::DeviceArch;
 
-use super::{Services, ServicesError, heap};
+use super::{ProgramLimits, Services, ServicesError, heap};
 use crate::device::Grid;
 use crate::image::{Image, ImageError};
-use crate::runtime::{Builder, Functions, KernelArg, Launch, Runtime, RuntimeError};
-
-/// The resources of a program with `std`.
-#[derive(Clone, Debug)]
-pub struct ProgramLimits {
-    /// The most threads that it has at a time, with that of `main`: one of
-    /// [`THREAD_COUNTS`](Self::THREAD_COUNTS). Each is a team of its launch.
-    pub threads: u32,
-    /// The most device memory that its heap takes, in bytes. It grows as needed.
-    pub heap: u64,
-    /// The stack of each thread, in bytes: one of [`STACK_SIZES`](Self::STACK_SIZES).
-    pub stack: u64,
-    /// Whether the program counts what it allocates, and reports it when it ends.
-    pub heap_statistics: bool,
-}
-
-impl Default for ProgramLimits {
-    /// 8 threads, a heap of 256 MiB, stacks of 2 MiB, without statistics.
-    fn default() -> Self {
-        Self {
-            threads: 8,
-            heap: 256 << 20,
-            stack: 2 << 20,
-            heap_statistics: false,
-        }
-    }
-}
-
-impl ProgramLimits {
-    /// The numbers of threads that a program can have.
-    pub const THREAD_COUNTS: RangeInclusive<u32> = 1..=1 << 16;
-
-    /// The sizes that a stack can have. The smallest has room for the report of an overflow.
-    pub const STACK_SIZES: RangeInclusive<u64> = 2 * kernel::STACK_RESERVE..=1 << 30;
-
-    /// A builder of a runtime for a program: all of its threads may wait in calls at the same time, and the
-    /// device threads of `host` have its stacks. With another runtime, calls that wait may delay others, and
-    /// stacks on `host` have the size that the runtime sets.
-    pub fn runtime(&self, device: &str) -> Builder {
-        let threads = self.threads.min(*Self::THREAD_COUNTS.end());
-        Runtime::builder(device)
-            .threads(threads as usize)
-            .host_stack(self.stack_bytes())
-    }
-
-    fn stack_bytes(&self) -> u64 {
-        let stack = self.stack.min(*Self::STACK_SIZES.end());
-        stack.next_multiple_of(kernel::STACK_ALIGN)
-    }
-
-    fn check(&self) -> Result<(), ServicesError> {
-        if !Self::THREAD_COUNTS.contains(&self.threads) {
-            let threads = self.threads;
-            return Err(ServicesError::Threads { threads });
-        }
-        if !Self::STACK_SIZES.contains(&self.stack) {
-            return Err(ServicesError::Stack { bytes: self.stack });
-        }
-        Ok(())
-    }
-}
+use crate::runtime::{Functions, KernelArg, Launch, Runtime, RuntimeError};
 
 impl Services {
     /// Loads the image of a program with `std` and queues its kernel, which runs `main`. `functions` are
@@ -93,7 +32,7 @@ impl Services {
         mut functions: Functions,
         limits: &ProgramLimits,
     ) -> Result<Launch, ServicesError> {
-        limits.check()?;
+        check(limits)?;
         let image = runtime.select(image)?;
         if !self.symbols.set_image(&image) {
             return Err(ServicesError::Launched);
@@ -144,4 +83,16 @@ impl Services {
         launch.keep((threads, stacks, Arc::clone(self)));
         Ok(launch)
     }
+}
+
+/// Whether a program can have these limits.
+fn check(limits: &ProgramLimits) -> Result<(), ServicesError> {
+    let (threads, bytes) = (limits.threads, limits.stack);
+    if !ProgramLimits::THREAD_COUNTS.contains(&threads) {
+        return Err(ServicesError::Threads { threads });
+    }
+    if !ProgramLimits::STACK_SIZES.contains(&bytes) {
+        return Err(ServicesError::Stack { bytes });
+    }
+    Ok(())
 }

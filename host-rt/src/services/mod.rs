@@ -12,7 +12,7 @@
 //! | `builder` | the public configuration |
 //! | `bind` | binds the declared functions |
 //! | `process` | arguments, environment, time, randomness, exit |
-//! | `launch` | launching a program |
+//! | `launch`, `limits` | launching a program, and its resources |
 //! | `heap` | the heap, and what the program reports about it |
 //! | `streams` | the standard streams |
 //! | `handles` | the table of open files, folders, sockets and children |
@@ -43,6 +43,7 @@ mod forward;
 mod handles;
 mod heap;
 mod launch;
+mod limits;
 mod listing;
 mod location;
 mod metadata;
@@ -68,7 +69,7 @@ pub use self::error::ServicesError;
 use self::handles::Handles;
 use self::heap::Heap;
 pub use self::heap::{HeapRefusal, HeapUse};
-pub use self::launch::ProgramLimits;
+pub use self::limits::ProgramLimits;
 use self::network::Network;
 use self::permissions::Permissions;
 use self::process::Process;
