@@ -79,6 +79,7 @@ pub(crate) fn set_stack_top(top: &TopOfStack) {
 }
 
 /// An address in the frame of the calling thread's kernel, which is a [`TopOfStack`]; 0 if it is unknown.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) fn stack_top() -> usize {
     let me = threads().get(thread::global() as usize);
     // Relaxed: as in `set_stack_top`.
