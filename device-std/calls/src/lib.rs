@@ -71,8 +71,8 @@ host_fn::host_functions! {
     pub fn std_process_id() -> u32;
     /// The text of an error number. Returns its length.
     pub fn std_error_text(error: i32, text: Out<[u8]>) -> i64;
-    /// The functions at an offset in the program's image, the innermost of those that are inlined there
-    /// first: a list with the name, the file, the line and the column of each, empty if they are not known.
+    /// Names the functions at an offset in the program's image. The list has the name, the file, the line
+    /// and the column of each, which are empty if unknown; inlined functions come before their callers.
     /// Returns the list's length; an error if no function is known.
     pub fn std_symbols(offset: u64, list: Out<[u8]>) -> i64;
 

@@ -85,7 +85,7 @@ pub enum ServicesError {
         part: &'static str,
         /// The size.
         bytes: u64,
-        /// The limits of which it depends.
+        /// The limits on which it depends.
         limit: &'static str,
         /// The failure.
         source: Box<RuntimeError>,

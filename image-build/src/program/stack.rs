@@ -3,8 +3,8 @@
 //! On NVIDIA GPUs a function's variables are in local memory, which no other thread reaches: the same
 //! address means another variable there. Programs with `std` share variables on their stacks, above
 //! all with scoped threads. So each thread gets a stack in global memory, from the parameters
-//! [`STACKS_PARAMETER`] and [`STACK_BYTES_PARAMETER`] of the kernel. Two words of shared memory, which belong to the
-//! thread's block and therefore to it alone, have the stack's top and its end.
+//! [`STACKS_PARAMETER`] and [`STACK_BYTES_PARAMETER`] of the kernel. Two words of shared memory, which
+//! belong to the thread's block and therefore to it alone, have the stack's top and its end.
 //!
 //! This changes the text that LLVM's back end writes. There, a function's variables are an array
 //! `__local_depot`, whose address the registers `%SPL` (local) and `%SP` (generic) contain.
