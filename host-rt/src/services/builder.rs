@@ -1,10 +1,9 @@
 //! [`ServicesBuilder`].
 
-use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::handles::Handles;
@@ -79,7 +78,8 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the path that `std::env::current_exe` returns. Without it, that is an error.
+    /// Sets the path that `std::env::current_exe` returns, as an absolute one. Without it, that is an
+    /// error.
     pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
         self.program = Some(path.into());
         self
@@ -196,12 +196,14 @@ impl ServicesBuilder {
             process: Process::new(
                 &self.arguments,
                 &self.environment,
-                self.program,
+                self.program.map(absolute),
                 self.on_exit,
             )?,
             heap: Heap::default(),
             symbols: Symbols::default(),
-            directory: Mutex::new(absolute(self.directory)),
+            directory: Mutex::new(absolute(
+                self.directory.as_deref().unwrap_or(Path::new(".")),
+            )),
             permissions,
             network,
             allows_commands: self.commands,
@@ -210,14 +212,11 @@ impl ServicesBuilder {
     }
 }
 
-/// The working directory as an absolute path, without symbolic links if it exists.
-fn absolute(directory: Option<PathBuf>) -> PathBuf {
-    let root = || PathBuf::from("/");
-    let Some(directory) = directory else {
-        return env::current_dir().unwrap_or_else(|_| root());
-    };
-    let canonical = directory.canonicalize();
-    canonical.unwrap_or_else(|_| std::path::absolute(directory).unwrap_or_else(|_| root()))
+/// An absolute path, without symbolic links if it exists.
+fn absolute(path: impl AsRef<Path>) -> PathBuf {
+    let path = path.as_ref();
+    let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
+    absolute.unwrap_or_else(|_| PathBuf::from("/"))
 }
 
 impl fmt::Debug for ServicesBuilder {

@@ -177,6 +177,13 @@ const EDITS: &[Edit] = &[
     after("std/src/sys/fs/mod.rs", SELECT, 0, arm!(use "imp")),
     after("std/src/sys/net/connection/mod.rs", SELECT, 0, arm!("*")),
     after("std/src/sys/paths/mod.rs", SELECT, 0, arm!(use "imp")),
+    // A path that begins with `/` is absolute.
+    after(
+        "std/src/sys/path/unix.rs",
+        "cfg!(any(unix, ",
+        0,
+        "target_os = \"revoff\", ",
+    ),
     after(
         "std/src/sys/thread/mod.rs",
         SELECT,

@@ -1,5 +1,7 @@
 //! Arguments, environment, time, randomness and exit.
 
+use std::env;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use super::super::ServicesError;
@@ -23,6 +25,13 @@ fn arguments_and_environment_are_lists() {
         b"HOME=/home/me\0EMPTY=\0=odd=a=b\0"
     );
     assert_eq!(text(|path| services.program(path)), b"/bin/program");
+}
+
+#[test]
+fn the_path_of_the_program_becomes_absolute() {
+    let services = build(Services::builder().program("program"));
+    let path = env::current_dir().unwrap().join("program");
+    assert_eq!(text(|to| services.program(to)), path.as_os_str().as_bytes());
 }
 
 #[test]

@@ -15,9 +15,10 @@ mod threads;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{env, fmt, process};
+use std::{env, fmt, path, process};
 
 fn main() -> ExitCode {
     let mut arguments = env::args().skip(1);
@@ -113,6 +114,10 @@ fn environment() {
     unsafe { env::remove_var("REVOFF_CHECK") };
     println!("{}", env::vars().any(|(name, _)| name == "REVOFF_CHECK"));
     println!("{}", env::current_dir().expect("a folder").display());
+    println!("{}", env::current_exe().expect("a path").is_absolute());
+    let [absolute, relative] = [Path::new("/a"), Path::new("b")];
+    println!("{:?} {:?}", absolute.join(relative), absolute.join("/b"));
+    println!("{:?}", path::absolute(relative));
     let paths = env::join_paths(["/a", "/b c"]).expect("joined");
     println!(
         "{paths:?} {:?}",
@@ -160,6 +165,12 @@ fn time() {
     std::thread::sleep(Duration::from_millis(20));
     let waited = start.elapsed();
     println!("{}", waited >= Duration::from_millis(20));
+    let hour = Duration::from_secs(3600);
+    println!(
+        "{:?} {:?}",
+        start.duration_since(start - hour),
+        (start - hour).checked_duration_since(start)
+    );
     let now = SystemTime::now();
     let years = now.duration_since(UNIX_EPOCH).expect("later").as_secs() / (365 * 86400);
     println!("{}", (50..200).contains(&years));
