@@ -24,7 +24,7 @@ pub(crate) struct Options {
 
 /// Builds a program; without an architecture for the device `host`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let (toolchain, target, folder) = options.source.for_arch(None)?;
-    let program = program::build(&toolchain, target, folder, options.bin.as_deref())?;
+    let (toolchain, target, source) = options.source.for_arch(None)?;
+    let program = program::build(&toolchain, target, &source, options.bin.as_deref())?;
     output::print(&format!("{}\n", program.image.display()))
 }

@@ -8,7 +8,7 @@ pub(crate) mod program;
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
@@ -117,6 +117,10 @@ pub(crate) struct Options {
 /// Runs the image that the options name, or the program in this folder.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     match &options.image {
+        Some(image) if !image.exists() => bail!(
+            "there is no image {}; arguments of the program in this folder follow `--`",
+            image.display()
+        ),
         Some(image) => kernel::run(options, image),
         None => program::run(&options.device, options.wire, &options.program),
     }

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     bin: Option<String>,
 
     /// An image that an earlier run built, instead of building one
-    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["image", "manifest_path", "bin", "arch"])]
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["image", "source-options", "bin"])]
     program: Option<PathBuf>,
 
     #[command(flatten)]
@@ -57,6 +57,18 @@ pub(crate) struct Source {
     /// The architecture to build for [default: sm_70 on NVIDIA GPUs]
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
+
+    /// Features of the crate to enable, separated by commas; may be repeated
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    features: Vec<String>,
+
+    /// Enable all features of the crate
+    #[arg(long)]
+    all_features: bool,
+
+    /// Leave out the crate's default features
+    #[arg(long)]
+    no_default_features: bool,
 }
 
 /// The resources and rights of a program.
@@ -118,8 +130,8 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
     let image = match &options.program {
         Some(image) => image.clone(),
         None => {
-            let (toolchain, target, folder) = options.source.for_device(device, &runtime.arch())?;
-            program::build(&toolchain, target, folder, options.bin.as_deref())?.image
+            let (toolchain, target, source) = options.source.for_device(device, &runtime.arch())?;
+            program::build(&toolchain, target, &source, options.bin.as_deref())?.image
         }
     };
     let services = options.limits.services(&image, &options.arguments)?;
@@ -130,12 +142,12 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
 }
 
 impl Source {
-    /// The toolchain, the target for a device, and the folder of the crate.
+    /// The toolchain, the target for a device, and the crate.
     pub(crate) fn for_device(
         &self,
         device: &str,
         device_arch: &DeviceArch,
-    ) -> anyhow::Result<(Toolchain, StdTarget, &Path)> {
+    ) -> anyhow::Result<(Toolchain, StdTarget, program::Source)> {
         let default = match (device_arch, &self.arch) {
             (DeviceArch::Host(_), Some(arch)) => {
                 bail!("--arch {arch}: the device `{device}` is this machine")
@@ -151,7 +163,7 @@ impl Source {
     pub(crate) fn for_arch(
         &self,
         default: Option<&str>,
-    ) -> anyhow::Result<(Toolchain, StdTarget, &Path)> {
+    ) -> anyhow::Result<(Toolchain, StdTarget, program::Source)> {
         let arch = self
             .arch
             .as_deref()
@@ -167,7 +179,13 @@ impl Source {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        Ok((Toolchain::find(arch.as_slice())?, target, folder))
+        let source = program::Source {
+            folder: folder.to_owned(),
+            features: self.features.clone(),
+            all_features: self.all_features,
+            no_default_features: self.no_default_features,
+        };
+        Ok((Toolchain::find(arch.as_slice())?, target, source))
     }
 }
 

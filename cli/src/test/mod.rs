@@ -75,13 +75,13 @@ pub(crate) struct Options {
 /// Runs the tests. Returns the exit status.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let arch = Runtime::builder(&options.device).build()?.arch();
-    let (toolchain, target, folder) = options.source.for_device(&options.device, &arch)?;
+    let (toolchain, target, source) = options.source.for_device(&options.device, &arch)?;
     let selection = TestSelection {
         library: options.lib,
         programs: options.bin.clone(),
         tests: options.test.clone(),
     };
-    let programs = program::build_tests(&toolchain, target, folder, &selection)?;
+    let programs = program::build_tests(&toolchain, target, &source, &selection)?;
     if options.no_run {
         let images = programs
             .iter()
@@ -89,9 +89,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         output::print(&images.collect::<String>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let folder = folder
+    let folder = source
+        .folder
         .canonicalize()
-        .with_context(|| folder.display().to_string())?;
+        .with_context(|| source.folder.display().to_string())?;
     let runner = Runner::new(options, &folder)?;
     let is_list = options.harness.iter().any(|option| option == "--list");
     let mut all_pass = true;

@@ -1,11 +1,12 @@
 //! Building a program.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use targets::arch::Target as Isa;
 
 use super::package::{Kind, Programs, Target, TestSelection};
+use super::source::Source;
 use super::stack;
 use super::sysroot::Sysroot;
 use super::target::StdTarget;
@@ -24,31 +25,31 @@ pub struct Program {
     pub image: PathBuf,
 }
 
-/// Builds the program `bin` of the package in the folder `dir`; the only program if `bin` is `None`.
+/// Builds the program `bin` of a package; the only program if `bin` is `None`.
 ///
 /// # Errors
 /// There is no such program, or it does not build.
 pub fn build(
     toolchain: &Toolchain,
     target: StdTarget,
-    dir: &Path,
+    source: &Source,
     bin: Option<&str>,
 ) -> Result<Program, BuildError> {
-    let builder = Builder::new(toolchain, target, dir)?;
+    let builder = Builder::new(toolchain, target, source)?;
     builder.build(builder.package.program(bin)?, Profile::Release)
 }
 
-/// Builds the tests of the package in the folder `dir`: one program for each crate.
+/// Builds the tests of a package: one program for each crate.
 ///
 /// # Errors
 /// A crate that is selected does not exist, or one does not build.
 pub fn build_tests(
     toolchain: &Toolchain,
     target: StdTarget,
-    dir: &Path,
+    source: &Source,
     selection: &TestSelection,
 ) -> Result<Vec<Program>, BuildError> {
-    let builder = Builder::new(toolchain, target, dir)?;
+    let builder = Builder::new(toolchain, target, source)?;
     let crates = builder.package.tests(selection)?;
     let build = |it| builder.build(it, Profile::Test);
     crates.into_iter().map(build).collect()
@@ -83,17 +84,23 @@ struct Builder<'a> {
     toolchain: &'a Toolchain,
     target: StdTarget,
     sysroot: Sysroot,
+    source: &'a Source,
     package: Programs,
 }
 
 impl<'a> Builder<'a> {
-    fn new(toolchain: &'a Toolchain, target: StdTarget, dir: &Path) -> Result<Self, BuildError> {
-        let package = Programs::at(Sysroot::cargo(toolchain), dir)?;
+    fn new(
+        toolchain: &'a Toolchain,
+        target: StdTarget,
+        source: &'a Source,
+    ) -> Result<Self, BuildError> {
+        let package = Programs::of_source(Sysroot::cargo(toolchain), source)?;
         let sysroot = Sysroot::prepare(toolchain, target)?;
         Ok(Self {
             toolchain,
             target,
             sysroot,
+            source,
             package,
         })
     }
@@ -108,7 +115,9 @@ impl<'a> Builder<'a> {
             (Profile::Test, Kind::Program) => format!("{}-bin-tests", krate.name),
             (Profile::Test, Kind::Test) => format!("{}-tests", krate.name),
         };
-        let path = |extension| target_dir.join(format!("{file}.{extension}"));
+        // Cargo keeps what it built with other features, and would not write it again.
+        let features = self.source.arguments().concat().replace('/', ":");
+        let path = |extension| target_dir.join(format!("{file}{features}.{extension}"));
         let emitted = match self.target {
             StdTarget::Host => Emitted::Program,
             StdTarget::Gpu(arch) => match arch.target {
@@ -123,6 +132,7 @@ impl<'a> Builder<'a> {
             .args(["rustc", "--profile", name, "--manifest-path"])
             .arg(&self.package.manifest)
             .args(krate.arguments())
+            .args(self.source.arguments())
             .args(["-Zjson-target-spec", "--target"])
             .arg(&self.sysroot.target)
             .arg("--target-dir")

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `build` | builds a program, or the tests of a package |
 //! | `package` | the programs and tests of a package |
+//! | `source` | a package and its features |
 //! | `sysroot` | builds the standard library, and keeps it |
 //! | `atomics` | completes `core`'s atomics for NVIDIA GPUs |
 //! | `overlay` | lays the platform layer over the source |
@@ -19,11 +20,13 @@ mod build;
 mod math;
 mod overlay;
 mod package;
+mod source;
 mod stack;
 mod sysroot;
 mod target;
 
 pub use build::{Program, build, build_tests};
 pub use package::TestSelection;
+pub use source::Source;
 pub use sysroot::CACHE;
 pub use target::StdTarget;

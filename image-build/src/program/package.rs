@@ -1,10 +1,12 @@
 //! The programs and tests of a package.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::source::Source;
 use crate::error::BuildError;
 use crate::krate::Package;
 
@@ -23,6 +25,7 @@ pub(crate) struct Target {
     pub(crate) kind: Kind,
     /// Its root file.
     pub(crate) source: PathBuf,
+    /// Whether it is among the crates whose tests cargo runs, if none is named.
     has_tests: bool,
 }
 
@@ -47,21 +50,24 @@ pub struct TestSelection {
 }
 
 impl Programs {
-    /// Asks `cargo`, a command without arguments, for the package in the folder `dir`.
-    pub(crate) fn at(cargo: Command, dir: &Path) -> Result<Self, BuildError> {
+    /// Asks `cargo`, a command without arguments, for the package.
+    pub(crate) fn of_source(cargo: Command, source: &Source) -> Result<Self, BuildError> {
         let Package {
             manifest,
             package,
             target_dir,
-        } = Package::at(cargo, dir).map_err(|reason| BuildError::NoProgram {
-            path: dir.to_owned(),
+        } = Package::at(cargo, &source.folder).map_err(|reason| BuildError::NoProgram {
+            path: source.folder.clone(),
             reason: reason.to_string(),
         })?;
+        let enabled = source.enabled(&package);
         let targets = package["targets"].as_array().into_iter().flatten();
         Ok(Self {
             manifest,
             target_dir,
-            targets: targets.filter_map(Target::parse).collect(),
+            targets: targets
+                .filter_map(|it| Target::parse(it, &enabled))
+                .collect(),
             default: package["default_run"].as_str().map(str::to_owned),
         })
     }
@@ -139,7 +145,7 @@ impl Programs {
 
 impl Target {
     /// From cargo's description; `None` if it is of another kind.
-    fn parse(target: &Value) -> Option<Self> {
+    fn parse(target: &Value, enabled: &BTreeSet<&str>) -> Option<Self> {
         let kinds = target["kind"].as_array()?;
         let kind = kinds.iter().find_map(|kind| match kind.as_str()? {
             "lib" | "rlib" => Some(Kind::Library),
@@ -147,11 +153,13 @@ impl Target {
             "test" => Some(Kind::Test),
             _ => None,
         })?;
+        let mut required = target["required-features"].as_array().into_iter().flatten();
+        let is_enabled = required.all(|it| it.as_str().is_some_and(|it| enabled.contains(it)));
         Some(Self {
             name: target["name"].as_str()?.to_owned(),
             kind,
             source: target["src_path"].as_str()?.into(),
-            has_tests: target["test"].as_bool().unwrap_or(false),
+            has_tests: target["test"].as_bool().unwrap_or(false) && is_enabled,
         })
     }
 

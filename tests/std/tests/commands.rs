@@ -100,9 +100,30 @@ fn tests_are_selected() {
     let output = test(&["--test", "inside"], &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
-        errors.contains("it has no test `inside`, only: outside"),
+        errors.contains("it has no test `inside`, only: "),
         "{errors}"
     );
+}
+
+/// Crates that require a feature are built with it only, as with cargo.
+#[test]
+fn features_are_enabled() {
+    for options in [&["--features", "extra"][..], &["--all-features"]] {
+        let output = test(&[options, &["feature"]].concat(), &[]);
+        assert!(output.status.success(), "{}", shown(&output));
+        assert!(
+            out(&output).contains("test has_the_feature ... ok"),
+            "{}",
+            shown(&output)
+        );
+    }
+    let output = test(&["feature"], &[]);
+    assert!(output.status.success(), "{}", shown(&output));
+    assert!(!out(&output).contains("feature"), "{}", shown(&output));
+    let output = test(&["--features", "other", "feature"], &[]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("other"), "{errors}");
+    assert_eq!(output.status.code(), Some(2), "{errors}");
 }
 
 /// A test that does not end fails, and those behind it run.
