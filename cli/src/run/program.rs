@@ -142,6 +142,11 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
 }
 
 impl Source {
+    /// Whether it names an architecture.
+    pub(crate) fn names_arch(&self) -> bool {
+        self.arch.is_some()
+    }
+
     /// The toolchain, the target for a device, and the crate.
     pub(crate) fn for_device(
         &self,

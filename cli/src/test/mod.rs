@@ -56,7 +56,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
 
-    /// Build the tests and print their images, but run none
+    /// Build the tests and print their images, but run none: with --arch also for devices that this machine
+    /// does not have
     #[arg(long)]
     no_run: bool,
 
@@ -74,8 +75,12 @@ pub(crate) struct Options {
 
 /// Runs the tests. Returns the exit status.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let arch = Runtime::builder(&options.device).build()?.arch();
-    let (toolchain, target, source) = options.source.for_device(&options.device, &arch)?;
+    let (toolchain, target, source) = if options.no_run && options.source.names_arch() {
+        options.source.for_arch(None)?
+    } else {
+        let arch = Runtime::builder(&options.device).build()?.arch();
+        options.source.for_device(&options.device, &arch)?
+    };
     let selection = TestSelection {
         library: options.lib,
         programs: options.bin.clone(),

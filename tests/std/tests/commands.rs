@@ -126,6 +126,15 @@ fn features_are_enabled() {
     assert_eq!(output.status.code(), Some(2), "{errors}");
 }
 
+/// Tests are built for a device that this machine does not have.
+#[test]
+fn tests_are_built_for_an_architecture() {
+    let output = test(&["--lib", "--no-run", "--arch", "sm_70"], &[]);
+    let image = out(&output);
+    assert!(image.ends_with(".ptx\n"), "{}", shown(&output));
+    assert!(Path::new(image.trim_end()).exists(), "{image}");
+}
+
 /// A test that does not end fails, and those behind it run.
 #[test]
 fn tests_have_a_time_limit() {
