@@ -1,5 +1,6 @@
 //! A kernel crate on disk.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +30,7 @@ impl Crate {
         let cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let Package {
             manifest, package, ..
-        } = Package::at(cargo, dir).map_err(no_crate)?;
+        } = Package::at(cargo, dir, &[Package::ALONE]).map_err(no_crate)?;
         // Cargo's names for the kinds of libraries; build scripts and programs have others.
         const LIBRARIES: [&str; 5] = ["lib", "rlib", "cdylib", "staticlib", "dylib"];
         let is_library = |target: &&Value| {
@@ -59,23 +60,28 @@ pub(crate) struct Package {
     pub(crate) package: Value,
     /// The target directory of its workspace.
     pub(crate) target_dir: PathBuf,
+    /// Its enabled features, if cargo was asked about dependencies as well.
+    pub(crate) features: Vec<String>,
 }
 
 impl Package {
+    /// The option to ask for the package without its dependencies.
+    pub(crate) const ALONE: &str = "--no-deps";
+
     /// Asks `cargo`, a command without arguments, for the package in the folder `dir`.
-    pub(crate) fn at(mut cargo: Command, dir: &Path) -> Result<Self, NoCrate> {
+    pub(crate) fn at(
+        mut cargo: Command,
+        dir: &Path,
+        options: &[impl AsRef<OsStr>],
+    ) -> Result<Self, NoCrate> {
         let manifest = dir.join("Cargo.toml");
         let manifest = manifest
             .canonicalize()
             .map_err(|reason| NoCrate::Manifest { manifest, reason })?;
         let output = cargo
-            .args([
-                "metadata",
-                "--no-deps",
-                "--format-version=1",
-                "--manifest-path",
-            ])
+            .args(["metadata", "--format-version=1", "--manifest-path"])
             .arg(&manifest)
+            .args(options)
             .output()
             .map_err(NoCrate::Cargo)?;
         if !output.status.success() {
@@ -89,9 +95,16 @@ impl Package {
             .as_array()
             .into_iter()
             .flatten()
-            .find(is_it);
+            .find(is_it)
+            .ok_or(NoCrate::OnlyWorkspace)?;
+        let nodes = metadata["resolve"]["nodes"].as_array();
+        let mut nodes = nodes.into_iter().flatten();
+        let node = nodes.find(|node| node["id"] == package["id"]);
+        let features = node.and_then(|node| node["features"].as_array());
+        let features = features.into_iter().flatten().filter_map(Value::as_str);
         Ok(Self {
-            package: package.ok_or(NoCrate::OnlyWorkspace)?.clone(),
+            package: package.clone(),
+            features: features.map(str::to_owned).collect(),
             target_dir: metadata["target_directory"]
                 .as_str()
                 .unwrap_or("target")

@@ -117,7 +117,7 @@ pub(crate) struct Options {
 /// Runs the image that the options name, or the program in this folder.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     match &options.image {
-        Some(image) if !image.exists() => bail!(
+        Some(image) if image.try_exists().is_ok_and(|exists| !exists) => bail!(
             "there is no image {}; arguments of the program in this folder follow `--`",
             image.display()
         ),

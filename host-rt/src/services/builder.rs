@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -78,8 +78,8 @@ impl ServicesBuilder {
         self
     }
 
-    /// Sets the path that `std::env::current_exe` returns, as an absolute one. Without it, that is an
-    /// error.
+    /// Sets the path that `std::env::current_exe` returns, as an absolute one without
+    /// symbolic links. Without it, that is an error.
     pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
         self.program = Some(path.into());
         self
@@ -191,19 +191,18 @@ impl ServicesBuilder {
         } else {
             Network::hosts(&self.hosts)?
         };
+        let directory = absolute(self.directory.as_deref().unwrap_or(Path::new(".")));
         Ok(Arc::new(Services {
             streams: Arc::new(Streams::new(self.stdin, self.stdout, self.stderr)),
             process: Process::new(
                 &self.arguments,
                 &self.environment,
-                self.program.map(absolute),
+                self.program.and_then(|path| absolute(&path).ok()),
                 self.on_exit,
             )?,
             heap: Heap::default(),
             symbols: Symbols::default(),
-            directory: Mutex::new(absolute(
-                self.directory.as_deref().unwrap_or(Path::new(".")),
-            )),
+            directory: Mutex::new(directory.unwrap_or_else(|_| PathBuf::from("/"))),
             permissions,
             network,
             allows_commands: self.commands,
@@ -213,10 +212,8 @@ impl ServicesBuilder {
 }
 
 /// An absolute path, without symbolic links if it exists.
-fn absolute(path: impl AsRef<Path>) -> PathBuf {
-    let path = path.as_ref();
-    let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
-    absolute.unwrap_or_else(|_| PathBuf::from("/"))
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| std::path::absolute(path))
 }
 
 impl fmt::Debug for ServicesBuilder {

@@ -8,7 +8,7 @@ use targets::arch::Target as Isa;
 use super::package::{Kind, Programs, Target, TestSelection};
 use super::source::Source;
 use super::stack;
-use super::sysroot::Sysroot;
+use super::sysroot::{LINKED, Sysroot};
 use super::target::StdTarget;
 use crate::device::{Toolchain, code_object};
 use crate::error::{BuildError, io_at};
@@ -72,13 +72,6 @@ impl Profile {
     }
 }
 
-/// What the compiler writes. For GPUs it is not what its linker would make of it.
-enum Emitted {
-    Program,
-    Assembly(PathBuf),
-    Object(PathBuf),
-}
-
 /// Builds the crates of a package for a target.
 struct Builder<'a> {
     toolchain: &'a Toolchain,
@@ -94,7 +87,7 @@ impl<'a> Builder<'a> {
         target: StdTarget,
         source: &'a Source,
     ) -> Result<Self, BuildError> {
-        let package = Programs::of_source(Sysroot::cargo(toolchain), source)?;
+        let package = Programs::of_source(|| Sysroot::cargo(toolchain), source)?;
         let sysroot = Sysroot::prepare(toolchain, target)?;
         Ok(Self {
             toolchain,
@@ -115,15 +108,14 @@ impl<'a> Builder<'a> {
             (Profile::Test, Kind::Program) => format!("{}-bin-tests", krate.name),
             (Profile::Test, Kind::Test) => format!("{}-tests", krate.name),
         };
-        // Cargo keeps what it built with other features, and would not write it again.
-        let features = self.source.arguments().concat().replace('/', ":");
-        let path = |extension| target_dir.join(format!("{file}{features}.{extension}"));
+        let path = |extension| target_dir.join(format!("{file}.{extension}"));
+        // What the compiler writes for GPUs, in place of a linker.
         let emitted = match self.target {
-            StdTarget::Host => Emitted::Program,
-            StdTarget::Gpu(arch) => match arch.target {
-                Isa::Nvptx => Emitted::Assembly(path("s")),
-                Isa::Amdgcn => Emitted::Object(path("o")),
-            },
+            StdTarget::Host => None,
+            StdTarget::Gpu(arch) => Some(match arch.target {
+                Isa::Nvptx => ("asm", path("s")),
+                Isa::Amdgcn => ("obj", path("o")),
+            }),
         };
         let name = profile.name();
         let mut flags = self.sysroot.program_flags()?;
@@ -132,7 +124,7 @@ impl<'a> Builder<'a> {
             .args(["rustc", "--profile", name, "--manifest-path"])
             .arg(&self.package.manifest)
             .args(krate.arguments())
-            .args(self.source.arguments())
+            .args(self.source.options())
             .args(["-Zjson-target-spec", "--target"])
             .arg(&self.sysroot.target)
             .arg("--target-dir")
@@ -155,13 +147,10 @@ impl<'a> Builder<'a> {
             command.args(["--config", &format!("profile.{name}.{setting}")]);
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
-        let emit = match &emitted {
-            Emitted::Program => None,
-            Emitted::Assembly(path) => Some(format!("--emit=asm={}", path.display())),
-            Emitted::Object(path) => Some(format!("--emit=obj={}", path.display())),
-        };
-        if let Some(emit) = emit {
-            command.args(["--", &emit]);
+        if let Some((kind, path)) = &emitted {
+            command
+                .env(LINKED, path)
+                .args(["--", &format!("--emit={kind}={}", path.display())]);
         }
         let said = messages::run(&mut command, self.toolchain.cargo())?;
         if !said.status.success() {
@@ -172,24 +161,27 @@ impl<'a> Builder<'a> {
                 help: messages::help_for(&said.text),
             });
         }
-        let image = match emitted {
-            Emitted::Program => said.executable.ok_or_else(|| BuildError::Output {
-                path: target_dir,
-                reason: "cargo names no program that it has built".into(),
-            })?,
-            Emitted::Assembly(assembly) => {
+        // Not the emitted file: cargo does not run the compiler again for what it has built before, and
+        // something else may have been built since.
+        let built = said.executable.ok_or_else(|| BuildError::Output {
+            path: target_dir.clone(),
+            reason: "cargo names no program that it has built".into(),
+        })?;
+        let image = match self.target {
+            StdTarget::Host => built,
+            StdTarget::Gpu(arch) if arch.target == Isa::Nvptx => {
                 let image = path("ptx");
-                let ptx = fs::read_to_string(&assembly).map_err(io_at(&assembly))?;
+                let ptx = fs::read_to_string(&built).map_err(io_at(&built))?;
                 let moved = stack::in_global_memory(&ptx).map_err(|error| BuildError::Output {
-                    path: assembly.clone(),
+                    path: built.clone(),
                     reason: error.into(),
                 })?;
                 fs::write(&image, moved).map_err(io_at(&image))?;
                 image
             }
-            Emitted::Object(object) => {
+            StdTarget::Gpu(_) => {
                 let image = path("hsaco");
-                code_object::link(self.toolchain, &object, &image)?;
+                code_object::link(self.toolchain, &built, &image)?;
                 image
             }
         };

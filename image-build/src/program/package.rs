@@ -1,6 +1,5 @@
 //! The programs and tests of a package.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -27,6 +26,7 @@ pub(crate) struct Target {
     pub(crate) source: PathBuf,
     /// Whether it is among the crates whose tests cargo runs, if none is named.
     has_tests: bool,
+    required_features: Vec<String>,
 }
 
 /// The kinds of crates with programs or tests.
@@ -50,24 +50,36 @@ pub struct TestSelection {
 }
 
 impl Programs {
-    /// Asks `cargo`, a command without arguments, for the package.
-    pub(crate) fn of_source(cargo: Command, source: &Source) -> Result<Self, BuildError> {
+    /// Asks `cargo`, which makes commands without arguments, for the package.
+    pub(crate) fn of_source(
+        cargo: impl Fn() -> Command,
+        source: &Source,
+    ) -> Result<Self, BuildError> {
+        let ask = |options: &[String]| {
+            Package::at(cargo(), &source.folder, options).map_err(|reason| BuildError::NoProgram {
+                path: source.folder.clone(),
+                reason: reason.to_string(),
+            })
+        };
         let Package {
             manifest,
             package,
             target_dir,
-        } = Package::at(cargo, &source.folder).map_err(|reason| BuildError::NoProgram {
-            path: source.folder.clone(),
-            reason: reason.to_string(),
-        })?;
-        let enabled = source.enabled(&package);
+            ..
+        } = ask(&[Package::ALONE.to_owned()])?;
         let targets = package["targets"].as_array().into_iter().flatten();
+        let mut targets: Vec<_> = targets.filter_map(Target::parse).collect();
+        if targets.iter().any(|it| !it.required_features.is_empty()) {
+            let enabled = ask(&source.options())?.features;
+            for target in &mut targets {
+                let mut required = target.required_features.iter();
+                target.has_tests &= required.all(|it| enabled.contains(it));
+            }
+        }
         Ok(Self {
             manifest,
             target_dir,
-            targets: targets
-                .filter_map(|it| Target::parse(it, &enabled))
-                .collect(),
+            targets,
             default: package["default_run"].as_str().map(str::to_owned),
         })
     }
@@ -145,7 +157,7 @@ impl Programs {
 
 impl Target {
     /// From cargo's description; `None` if it is of another kind.
-    fn parse(target: &Value, enabled: &BTreeSet<&str>) -> Option<Self> {
+    fn parse(target: &Value) -> Option<Self> {
         let kinds = target["kind"].as_array()?;
         let kind = kinds.iter().find_map(|kind| match kind.as_str()? {
             "lib" | "rlib" => Some(Kind::Library),
@@ -153,13 +165,14 @@ impl Target {
             "test" => Some(Kind::Test),
             _ => None,
         })?;
-        let mut required = target["required-features"].as_array().into_iter().flatten();
-        let is_enabled = required.all(|it| it.as_str().is_some_and(|it| enabled.contains(it)));
+        let required = target["required-features"].as_array();
+        let required = required.into_iter().flatten().filter_map(Value::as_str);
         Some(Self {
             name: target["name"].as_str()?.to_owned(),
             kind,
             source: target["src_path"].as_str()?.into(),
-            has_tests: target["test"].as_bool().unwrap_or(false) && is_enabled,
+            has_tests: target["test"].as_bool().unwrap_or(false),
+            required_features: required.map(str::to_owned).collect(),
         })
     }
 

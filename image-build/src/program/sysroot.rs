@@ -25,13 +25,17 @@ const DEVICE_STD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-std");
 /// The file in a sysroot that changes with its contents: the crate that builds it compares it.
 const BUILT: &str = "lib/rustlib/revoff/.rustc-build-sysroot-hash";
 
-/// Replaces the linker for GPUs: creates the file that cargo expects.
+/// Replaces the linker for GPUs: its output is the file that [`LINKED`] names, if the compiler has written
+/// one. Cargo keeps it with what the program was built from.
 const LINKER: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
-    [ "$1" != -o ] || : >"$2"
+    [ "$1" != -o ] || cp "$REVOFF_LINKED" "$2" 2>/dev/null || : >"$2"
     shift
 done
 "#;
+
+/// The variable with the path of the file that the linker for GPUs copies.
+pub(super) const LINKED: &str = "REVOFF_LINKED";
 
 /// A standard library for one architecture.
 pub(crate) struct Sysroot {

@@ -1,5 +1,6 @@
 //! The commands `revoff new` and `revoff test`.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -100,7 +101,7 @@ fn tests_are_selected() {
     let output = test(&["--test", "inside"], &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
-        errors.contains("it has no test `inside`, only: "),
+        errors.contains("it has no test `inside`, only: extra, outside"),
         "{errors}"
     );
 }
@@ -122,17 +123,28 @@ fn features_are_enabled() {
     assert!(!out(&output).contains("feature"), "{}", shown(&output));
     let output = test(&["--features", "other", "feature"], &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("other"), "{errors}");
+    assert!(
+        errors.contains("does not contain this feature: other"),
+        "{errors}"
+    );
     assert_eq!(output.status.code(), Some(2), "{errors}");
 }
 
 /// Tests are built for a device that this machine does not have.
 #[test]
 fn tests_are_built_for_an_architecture() {
-    let output = test(&["--lib", "--no-run", "--arch", "sm_70"], &[]);
-    let image = out(&output);
-    assert!(image.ends_with(".ptx\n"), "{}", shown(&output));
-    assert!(Path::new(image.trim_end()).exists(), "{image}");
+    let built = |options: &[&str]| {
+        let output = test(
+            &[&["--lib", "--no-run", "--arch", "sm_70"], options].concat(),
+            &[],
+        );
+        assert!(output.status.success(), "{}", shown(&output));
+        fs::read_to_string(out(&output).trim_end()).expect("PTX")
+    };
+    let first = built(&[]);
+    assert_ne!(built(&["--features", "extra,second"]), first);
+    // Cargo does not run the compiler for what it has built before.
+    assert_eq!(built(&[]), first);
 }
 
 /// A test that does not end fails, and those behind it run.

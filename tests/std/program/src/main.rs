@@ -115,9 +115,13 @@ fn environment() {
     println!("{}", env::vars().any(|(name, _)| name == "REVOFF_CHECK"));
     println!("{}", env::current_dir().expect("a folder").display());
     println!("{}", env::current_exe().expect("a path").is_absolute());
-    let [absolute, relative] = [Path::new("/a"), Path::new("b")];
-    println!("{:?} {:?}", absolute.join(relative), absolute.join("/b"));
-    println!("{:?}", path::absolute(relative));
+    for path in ["/a/./b/", "//a", "./b/", "b"] {
+        println!(
+            "{} {:?}",
+            Path::new(path).is_absolute(),
+            path::absolute(path)
+        );
+    }
     let paths = env::join_paths(["/a", "/b c"]).expect("joined");
     println!(
         "{paths:?} {:?}",

@@ -7,6 +7,8 @@ mod tests {
     #[test]
     fn adds() {
         println!("output of a test that passes");
+        #[cfg(feature = "extra")]
+        println!("and has a feature");
         assert_eq!(1 + 1, 2);
     }
 

@@ -1,6 +1,4 @@
-//! A test of a feature: without it, this is not built.
+//! A test that requires a feature: without it, this is not built.
 
 #[test]
-fn has_the_feature() {
-    assert!(cfg!(feature = "extra"));
-}
+fn has_the_feature() {}

@@ -1,11 +1,11 @@
 use crate::sys::pal::{device::std_monotonic_time, host::std_system_time};
 use crate::time::Duration;
 
-/// Since the start of the device's clock. Earlier ones exist as well: programs subtract from the time.
+/// Time since the device's clock started; negative if a program subtracts more.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Instant(Time);
 
-/// Since 1970.
+/// Time since 1970.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct SystemTime(Time);
 
@@ -74,11 +74,11 @@ impl SystemTime {
 }
 
 impl Time {
-    /// The time from `earlier` to this one, or as an error that from this one to `earlier`.
+    /// The duration since `earlier`, or as an error that until it.
     fn since(self, earlier: Time) -> Result<Duration, Duration> {
         if self < earlier {
             return Err(match earlier.since(self) {
-                Ok(time) | Err(time) => time,
+                Ok(duration) | Err(duration) => duration,
             });
         }
         // Not negative, since `self` is no earlier.
