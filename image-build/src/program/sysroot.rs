@@ -29,7 +29,9 @@ const BUILT: &str = "lib/rustlib/revoff/.rustc-build-sysroot-hash";
 /// one. Cargo keeps it with what the program was built from.
 const LINKER: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
-    [ "$1" != -o ] || cp "$REVOFF_LINKED" "$2" 2>/dev/null || : >"$2"
+    if [ "$1" = -o ]; then
+        if [ -e "$REVOFF_LINKED" ]; then cp "$REVOFF_LINKED" "$2" || exit; else : >"$2"; fi
+    fi
     shift
 done
 "#;
