@@ -101,6 +101,7 @@ pub use function::{HostFunction, RawArg};
 pub use kernel::{Kernel, Launcher};
 pub use plain::Plain;
 pub use posts::Posts;
+pub use reply::Reply;
 pub use revoff_macros::{host_functions, kernel_declaration as kernel};
 pub use scalar::Scalar;
 pub use started::Started;

@@ -64,6 +64,15 @@ impl<R> Reply<R> {
         }
     }
 
+    /// The reply of a function that has run.
+    #[must_use]
+    pub fn done(value: R) -> Self {
+        Reply {
+            value,
+            done: Mark::DONE,
+        }
+    }
+
     /// The argument for the reply, the last one of each call.
     #[inline(always)]
     #[must_use]

@@ -34,10 +34,25 @@ pub(crate) unsafe fn open(memory: *mut u8, len: usize, has_statistics: bool) {
     }
 }
 
-/// Memory that std asks for has a size above 0 and an alignment that is a power of two.
+/// Memory of at least this size has at least [`LARGE_ALIGN`].
+const LARGE: usize = 4 << 10;
+
+/// A line of a GPU's cache, and of a processor's, which may copy several times more slowly to other
+/// addresses.
+const LARGE_ALIGN: usize = 128;
+
+/// The layout of memory that std asks for, with a size above 0 and an alignment that is a power of two.
+///
+/// # Safety
+/// There is a `Layout` with this size and alignment.
 unsafe fn layout(size: usize, align: usize) -> Layout {
-    // SAFETY: the caller passes the parts of a layout.
-    unsafe { Layout::from_size_align_unchecked(size, align) }
+    // SAFETY: the caller's promise.
+    let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
+    if size < LARGE {
+        return layout;
+    }
+    // No memory is so large that this fails.
+    layout.align_to(LARGE_ALIGN).unwrap_or(layout)
 }
 
 /// Memory for a layout, or null.
@@ -74,7 +89,10 @@ unsafe fn dealloc(memory: *mut u8, layout: Layout) {
 unsafe fn resize(memory: *mut u8, old: Layout, new: Layout) -> bool {
     match (classes::of(old), classes::of(new)) {
         // SAFETY: the caller's promises; neither layout is that of a small block.
-        (None, None) => unsafe { shared::resize(memory, old, new.size()) },
+        (None, None) if old.align() == new.align() => unsafe {
+            shared::resize(memory, old, new.size())
+        },
+        (None, None) => false,
         (old, new) => old == new,
     }
 }

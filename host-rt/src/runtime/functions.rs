@@ -6,7 +6,7 @@ use std::sync::Arc;
 use host_fn::{AsyncHostFunction, HostFunction};
 
 use super::{Result, RuntimeError};
-use crate::serve::{RawFunction, RegisteredFunction, Spawn};
+use crate::serve::{DirectTransfer, RawFunction, RegisteredFunction, Spawn};
 
 /// The functions that an image is loaded with, by name.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,23 @@ impl Functions {
     pub fn add(&mut self, function: impl HostFunction) -> Result<&mut Self> {
         let name = function.name().to_owned();
         self.insert(RegisteredFunction::typed(name, Box::new(function)))
+    }
+
+    /// Adds a typed function, of which `transfer` serves some calls.
+    ///
+    /// # Errors
+    /// A function of that name is registered already.
+    pub(crate) fn add_direct(
+        &mut self,
+        function: impl HostFunction,
+        transfer: Box<dyn DirectTransfer>,
+    ) -> Result<&mut Self> {
+        let name = function.name().to_owned();
+        self.insert(RegisteredFunction::direct(
+            name,
+            Box::new(function),
+            transfer,
+        ))
     }
 
     /// Adds an asynchronous function that was declared with

@@ -94,10 +94,40 @@ pub trait RequestMemory {
     /// # Errors
     /// If the host cannot access the range.
     unsafe fn write(&self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError>;
+
+    /// Lets `access` use `len` bytes at device address `address`, which the request does not carry, at
+    /// their host address. It returns how many of them, from the first on, it has read or, if it
+    /// `writes`, written. `None`, without a call of `access`, if the device's memory is not the host's.
+    ///
+    /// # Errors
+    /// If the host cannot access the range.
+    fn in_place(
+        &self,
+        address: u64,
+        len: usize,
+        writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> Result<Option<usize>, DeviceError>;
+}
+
+/// What a typed function does instead for some of its calls: it transfers the bytes of the arguments
+/// itself, where the whole of them would first be copied to memory of the host.
+pub(crate) trait DirectTransfer: Send + Sync {
+    /// Whether the call with these arguments is such a call. If they are not those of the declaration, it
+    /// is not.
+    fn applies(&self, args: &[Arg]) -> bool;
+
+    /// Serves the call, and writes its reply. It must not wait for long: the launch cannot be aborted
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// If the host cannot access the memory of an argument.
+    fn call(&self, args: &[Arg], memory: &dyn RequestMemory) -> Result<(), DeviceError>;
 }
 
 enum Callee {
     Typed(Box<dyn HostFunction>),
+    Direct(Box<dyn HostFunction>, Box<dyn DirectTransfer>),
     /// With the executor that runs its calls.
     Async(Box<dyn AsyncHostFunction>, Box<dyn Spawn>),
     Raw(RawFunction),
@@ -183,6 +213,15 @@ impl RegisteredFunction {
         Self::new(name, Callee::Typed(function))
     }
 
+    /// A function with a typed declaration that serves some calls in another way.
+    pub(crate) fn direct(
+        name: String,
+        function: Box<dyn HostFunction>,
+        transfer: Box<dyn DirectTransfer>,
+    ) -> Self {
+        Self::new(name, Callee::Direct(function, transfer))
+    }
+
     /// An asynchronous function with a typed declaration, and the executor that runs its calls.
     pub(crate) fn asynchronous_on(
         name: String,
@@ -196,7 +235,7 @@ impl RegisteredFunction {
     pub(super) fn asynchronous(&self) -> Option<(&dyn AsyncHostFunction, &dyn Spawn)> {
         match &self.callee {
             Callee::Async(function, spawn) => Some((&**function, &**spawn)),
-            Callee::Typed(_) | Callee::Raw(_) | Callee::Foreign(_) => None,
+            _ => None,
         }
     }
 
@@ -217,11 +256,12 @@ impl RegisteredFunction {
         }
     }
 
-    /// Whether it belongs to another runtime, which must map these arguments. See
-    /// [`ForeignFunction::must_map`].
+    /// Whether the function itself, or the other runtime to which it belongs, maps these arguments. See
+    /// [`ForeignFunction::must_map`] and [`DirectTransfer::applies`].
     pub(crate) fn must_map(&self, args: &[Arg]) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.must_map(args),
+            Callee::Direct(_, transfer) => transfer.applies(args),
             Callee::Typed(_) | Callee::Async(..) | Callee::Raw(_) => false,
         }
     }
@@ -230,21 +270,25 @@ impl RegisteredFunction {
     pub(crate) fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.may_have_mapped(addr, size),
-            Callee::Typed(_) | Callee::Async(..) | Callee::Raw(_) => false,
+            _ => false,
         }
     }
 
-    /// Lets the other runtime map the arguments and run the function.
+    /// Lets the function or the other runtime map the arguments, and runs it.
     pub(crate) fn call_mapping(
         &self,
         args: &[Arg],
         memory: Rc<dyn RequestMemory>,
     ) -> Result<(), FunctionError> {
-        let Callee::Foreign(function) = &self.callee else {
-            unreachable!("`must_map` returned true")
-        };
-        let called = self.timed(|| function.call_mapping(args, memory));
-        called.map_err(FunctionError::Foreign)
+        self.timed(|| match &self.callee {
+            Callee::Foreign(function) => function
+                .call_mapping(args, memory)
+                .map_err(FunctionError::Foreign),
+            Callee::Direct(_, transfer) => transfer
+                .call(args, &*memory)
+                .map_err(|error| FunctionError::Failed(error.to_string())),
+            _ => unreachable!("`must_map` returned true"),
+        })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -254,7 +298,7 @@ impl RegisteredFunction {
     /// Hash of the declaration; 0 if there is none.
     pub(crate) fn signature(&self) -> u64 {
         match &self.callee {
-            Callee::Typed(function) => function.signature(),
+            Callee::Typed(function) | Callee::Direct(function, _) => function.signature(),
             Callee::Async(function, _) => function.signature(),
             Callee::Raw(_) | Callee::Foreign(_) => 0,
         }
@@ -262,7 +306,7 @@ impl RegisteredFunction {
 
     /// Whether it creates references from its arguments, which must not be shared then.
     pub(crate) fn is_typed(&self) -> bool {
-        matches!(self.callee, Callee::Typed(_))
+        matches!(self.callee, Callee::Typed(_) | Callee::Direct(..))
     }
 
     /// Whether the last timed call was slow; true before the first.
@@ -293,7 +337,7 @@ impl RegisteredFunction {
                 unsafe { function.call(pointers) }.map_err(FunctionError::Foreign)
             }
             Callee::Async(..) => unreachable!("an asynchronous function is started"),
-            Callee::Typed(function) => {
+            Callee::Typed(function) | Callee::Direct(function, _) => {
                 let mut message = String::new();
                 // SAFETY: our caller ensures that the arguments are valid.
                 match unsafe { function.call(args, &mut message) } {

@@ -270,16 +270,27 @@ impl SharedRequest {
         len: usize,
         start: impl FnOnce(&mut Request, &mut Copier, ArgRange) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        let mut shared = self.request.borrow_mut();
-        let Some((request, copier)) = shared.as_mut() else {
-            return Err(DeviceError::Unreachable {
+        self.during_call(addr, len, |request, copier| {
+            let started = start(request, copier, ArgRange::in_any(&self.args, addr, len));
+            started.and(copier.finish())
+        })
+    }
+
+    /// Runs `act`, which accesses `len` bytes at device address `addr`.
+    fn during_call<R>(
+        &self,
+        addr: u64,
+        len: usize,
+        act: impl FnOnce(&mut Request, &mut Copier) -> Result<R, DeviceError>,
+    ) -> Result<R, DeviceError> {
+        match self.request.borrow_mut().as_mut() {
+            Some((request, copier)) => act(request, copier),
+            None => Err(DeviceError::Unreachable {
                 address: DeviceAddr(addr),
                 len: len as u64,
                 what: "the call has returned",
-            });
-        };
-        let started = start(request, copier, ArgRange::in_any(&self.args, addr, len));
-        started.and(copier.finish())
+            }),
+        }
     }
 }
 
@@ -297,6 +308,18 @@ impl RequestMemory for SharedRequest {
             // SAFETY: the caller ensures that `from` is readable until this returns, and `copy`
             // waits for the copy.
             unsafe { request.write(copier, range, from) }
+        })
+    }
+
+    fn in_place(
+        &self,
+        address: u64,
+        len: usize,
+        writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> Result<Option<usize>, DeviceError> {
+        self.during_call(address, len, |_, copier| {
+            copier.in_place((DeviceAddr(address), len), writes, access)
         })
     }
 }
@@ -396,7 +419,9 @@ mod tests {
                 memory.write(4096, &raw const byte, 1),
             ]
         };
-        for copied in copies {
+        let mut access = |_| unreachable!("the device may be gone");
+        let in_place = memory.in_place(4096, 1, true, &mut access).map(drop);
+        for copied in copies.into_iter().chain([in_place]) {
             let error = copied.unwrap_err().to_string();
             assert!(error.contains("the call has returned"), "{error}");
         }

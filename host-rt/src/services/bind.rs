@@ -15,6 +15,7 @@ use std_calls::{
     StdUdpBind, StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
 };
 
+use super::direct_files::DirectFile;
 use super::errno::to_reply;
 use super::{Services, commands, process};
 use crate::runtime::{Functions, RuntimeError};
@@ -51,8 +52,6 @@ impl Services {
 
             StdOpen => open(path, options, mode);
             StdClose => close(handle);
-            StdFileRead => file_read(file, bytes);
-            StdFileWrite => file_write(file, bytes);
             StdSeek => seek(file, offset, whence);
             StdSync => sync(file, data_only);
             StdTruncate => truncate(file, size);
@@ -101,6 +100,16 @@ impl Services {
             StdWaitChild => wait_child(child, block);
             StdKillChild => kill_child(child);
         }
+        let services = Arc::clone(self);
+        functions.add_direct(
+            StdFileRead::bind(move |file, bytes| to_reply(services.file_read(file, bytes))),
+            DirectFile::read(self),
+        )?;
+        let services = Arc::clone(self);
+        functions.add_direct(
+            StdFileWrite::bind(move |file, bytes| to_reply(services.file_write(file, bytes))),
+            DirectFile::write(self),
+        )?;
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;
         let services = Arc::clone(self);

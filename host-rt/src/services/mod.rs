@@ -17,6 +17,7 @@
 //! | `streams` | the standard streams |
 //! | `handles` | the table of open files, folders, sockets and children |
 //! | `files`, `folders` | operations on open files and folders |
+//! | `direct_files` | large reads and writes |
 //! | `listing` | the entries of a folder |
 //! | `paths` | operations on paths |
 //! | `permissions` | the folders to which a program has access |
@@ -35,6 +36,7 @@ mod bind;
 mod builder;
 mod child;
 mod commands;
+mod direct_files;
 mod errno;
 pub(crate) mod error;
 mod files;

@@ -64,6 +64,11 @@ impl Arg {
             location: ArgLocation::Device,
         }
     }
+
+    /// Whether its bytes are at its device address while the request is served.
+    pub(crate) fn is_in_device_memory(&self) -> bool {
+        self.location == ArgLocation::Device
+    }
 }
 
 /// A range of device memory, and the location of its bytes while a request is served.

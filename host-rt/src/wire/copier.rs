@@ -132,6 +132,19 @@ impl Copier {
         Ok(())
     }
 
+    /// See [`Queue::in_place`].
+    pub(crate) fn in_place(
+        &mut self,
+        (address, len): (DeviceAddr, usize),
+        writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> Result<Option<usize>, DeviceError> {
+        if writes {
+            self.access.reserved.check(address, len)?;
+        }
+        self.queue()?.in_place((address, len), writes, access)
+    }
+
     /// Stores a word that a device thread waits for in device memory.
     pub(super) fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         self.access.reserved.check(to, 4)?;

@@ -23,6 +23,7 @@ const RUNS: &[&[&str]] = &[
     &["time"],
     &["random"],
     &["files", "FOLDER"],
+    &["large-files", "FOLDER"],
     &["missing"],
     &["sorting"],
     &["threads"],

@@ -2,6 +2,7 @@
 
 mod bind;
 mod commands;
+mod direct_files;
 mod escapes;
 mod files;
 mod folders;

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 fn show<T: std::fmt::Debug>(what: &str, result: io::Result<T>) {
@@ -114,6 +115,46 @@ pub fn check(folder: &str) {
     show("gone", fs::metadata(root.join("x")).map(|_| ()));
     fs::remove_file(&path).expect("removed");
     println!("{:?}", fs::exists(&path));
+}
+
+/// Reads and writes more bytes than are copied by way of another buffer. Works in an empty folder.
+pub fn large(folder: &str) {
+    let path = Path::new(folder).join("large");
+    let bytes: Vec<u8> = (0..300_001_u32).map(|n| (n % 251) as u8).collect();
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .expect("created");
+    show("written", file.write(&bytes));
+    file.seek(SeekFrom::Start(1)).expect("sought");
+    let mut buffer = vec![0xee; 400_000];
+    let rest = &mut buffer[3..];
+    let len = file.read(rest).expect("read");
+    println!("{len} {}", rest[..len] == bytes[1..]);
+    println!("{}", rest[len..].iter().all(|&byte| byte == 0xee));
+    println!("{:?}", buffer[..3] == [0xee; 3]);
+    show("at the end", file.read(&mut buffer));
+    file.seek(SeekFrom::Start(100)).expect("sought");
+    show("overwritten", file.write(&bytes[50_000..150_000]));
+    println!("{:?}", file.stream_position().expect("told"));
+    let text = fs::read(&path).expect("read");
+    println!("{} {}", text.len(), text[100..100_100] == bytes[50_000..150_000]);
+    println!("{} {}", text[..100] == bytes[..100], text[100_100..] == bytes[100_100..]);
+
+    let mut reader = File::open(&path).expect("opened");
+    show("only to read", reader.write(&bytes));
+    let mut writer = File::create(&path).expect("opened");
+    show("only to write", writer.read(&mut buffer));
+    let (mut ours, mut other) = (file.try_clone().expect("cloned"), file);
+    thread::scope(|scope| {
+        scope.spawn(move || ours.write_all(&vec![1; 100_000]).expect("written"));
+        scope.spawn(move || other.write_all(&vec![2; 100_000]).expect("written"));
+    });
+    let text = fs::read(&path).expect("read");
+    let sum: u32 = text.iter().map(|&byte| u32::from(byte)).sum();
+    println!("{} {sum}", text.len());
 }
 
 fn list(root: &Path, folder: &Path) {

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         "time" => time(),
         "random" => random(),
         "files" => files::check(&arguments.next().expect("a folder")),
+        "large-files" => files::large(&arguments.next().expect("a folder")),
         "missing" => files::missing(),
         "floats" => floats::check(),
         "threads" => threads::check(),
@@ -74,7 +75,11 @@ fn main() -> ExitCode {
             let [threads, count] = [(); 2].map(|()| arguments.next().expect("a number").parse());
             speed::print(threads.expect("a number"), count.expect("a number"));
         }
-        "read-speed" => speed::read(&arguments.next().expect("a file")),
+        "read-speed" => {
+            let file = arguments.next().expect("a file");
+            let piece = arguments.next().expect("a number").parse();
+            speed::read(&file, piece.expect("a number"));
+        }
         "heap-leak" => {
             let count = arguments.next().expect("a number").parse();
             let end = arguments.next().expect("an end");

@@ -16,10 +16,11 @@ pub fn print(threads: usize, count: usize) {
     );
 }
 
-/// Reads a file by pieces of a MiB, and prints its size.
-pub fn read(path: &str) {
+/// Reads a file by pieces of so many KiB. Prints its size, and to the standard error how long that took.
+pub fn read(path: &str, piece: usize) {
     let mut file = File::open(path).expect("a file");
-    let mut piece = vec![0; 1 << 20];
+    let mut piece = vec![0; piece << 10];
+    let start = Instant::now();
     let mut bytes = 0;
     loop {
         match file.read(&mut piece).expect("it can be read") {
@@ -27,6 +28,7 @@ pub fn read(path: &str) {
             read => bytes += read,
         }
     }
+    eprintln!("{} ms", start.elapsed().as_millis());
     println!("{bytes}");
 }
 
