@@ -12,6 +12,7 @@
 mod declared;
 
 use core::mem::offset_of;
+use core::sync::atomic::AtomicU32;
 
 use device_rt::arch;
 use std_calls::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
@@ -106,6 +107,7 @@ mod device {
     pub(super) use crate::frames::std_trace;
     pub(super) use crate::heap::{std_alloc, std_dealloc, std_realloc};
     pub(super) use crate::threads::{std_pause, std_spawn, std_thread, std_threads};
+    pub(super) use crate::wait::{std_wait, std_wake};
 }
 
 #[unsafe(no_mangle)]

@@ -9,6 +9,7 @@
 //! | `start` | the kernel |
 //! | `calls` | the platform layer's calls to the host |
 //! | `threads` | idle threads, and how they start |
+//! | `wait` | waiting for a word |
 //! | `frames` | the calls that led to a place, for backtraces |
 //! | `heap` | the allocator |
 //! | `random` | random numbers for the crate `getrandom` |
@@ -25,5 +26,6 @@ mod heap;
 mod random;
 mod start;
 mod threads;
+mod wait;
 
 device_rt::entry!();

@@ -141,11 +141,16 @@ pub(crate) fn stop() -> ! {
 /// Waits a little, longer the larger `attempt` is.
 #[unsafe(no_mangle)]
 pub(crate) fn std_pause(attempt: u32) {
+    stop_if_ended();
+    arch::pause(attempt);
+}
+
+/// Ends the calling thread if all threads are to end.
+pub(crate) fn stop_if_ended() {
     // Relaxed: as in `stop`.
     if IS_STOPPED.load(Relaxed) != 0 {
         stop();
     }
-    arch::pause(attempt);
 }
 
 /// Ends the threads that are idle or have not begun, after `main` has returned. If others still run a while

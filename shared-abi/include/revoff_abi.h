@@ -87,6 +87,12 @@
 #define REVOFF_IMAGE_HOST_ARCH "__revoff_host_arch"
 
 /**
+ * Symbol of a `host` image's pointer to its `revoff_host_wait`. Older hosts do not
+ * write it: it stays null.
+ */
+#define REVOFF_IMAGE_HOST_WAIT "__revoff_host_wait"
+
+/**
  * Symbol of the address of the `revoff_panic_record` that a panic fills in; 0 for none. Images without
  * this symbol report panics in other ways or not.
  */
@@ -459,6 +465,22 @@ typedef struct revoff_host_arch {
      */
     void (*trap)(const uint8_t *message, uint64_t len) REVOFF_NORETURN;
 } revoff_host_arch;
+
+/**
+ * The services of the `host` device to threads that wait for each other, reached through the symbol
+ * `REVOFF_IMAGE_HOST_WAIT`. Images without them poll.
+ */
+typedef struct revoff_host_wait {
+    /**
+     * Waits a little while `word` is `expected`, longer the larger `attempt` is, and at most for this
+     * time. Returns 1 if another value or `wake` ended the wait, 0 otherwise.
+     */
+    uint32_t (*wait)(const uint32_t *word, uint32_t expected, uint32_t attempt, uint64_t nanoseconds);
+    /**
+     * Wakes up to `count` threads that wait for `word`, and returns their number.
+     */
+    uint32_t (*wake)(const uint32_t *word, uint32_t count);
+} revoff_host_wait;
 
 /**
  * The image's copy of the control variables, at the symbol

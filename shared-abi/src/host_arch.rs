@@ -51,6 +51,23 @@ pub struct HostArch {
     pub trap: unsafe extern "C" fn(message: *const u8, len: u64) -> !,
 }
 
+/// The services of the `host` device to threads that wait for each other, reached through the symbol
+/// [`HOST_WAIT`](crate::image::HOST_WAIT). Images without them poll.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostWait {
+    /// Waits a little while `word` is `expected`, longer the larger `attempt` is, and at most for this
+    /// time. Returns 1 if another value or [`wake`](Self::wake) ended the wait, 0 otherwise.
+    pub wait: unsafe extern "C" fn(
+        word: *const u32,
+        expected: u32,
+        attempt: u32,
+        nanoseconds: u64,
+    ) -> u32,
+    /// Wakes up to `count` threads that wait for `word`, and returns their number.
+    pub wake: unsafe extern "C" fn(word: *const u32, count: u32) -> u32,
+}
+
 const _: () = {
     use core::mem::offset_of;
     assert!(size_of::<ThreadContext>() == 40 && align_of::<ThreadContext>() == 8);
@@ -75,4 +92,7 @@ const _: () = {
     assert!(offset_of!(HostArch, wake_host) == 16);
     assert!(offset_of!(HostArch, clock) == 24);
     assert!(offset_of!(HostArch, trap) == 32);
+    assert!(size_of::<HostWait>() == 16 && align_of::<HostWait>() == 8);
+    assert!(offset_of!(HostWait, wait) == 0);
+    assert!(offset_of!(HostWait, wake) == 8);
 };

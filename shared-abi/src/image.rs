@@ -7,6 +7,7 @@
 //! | [`HOST_ARCH`] | pointer to [`HostArch`](crate::host_arch::HostArch), `host` images only | the host, after load |
 //! | [`FUNCTION_PREFIX`]`NAME` | [`FunctionInfo`], read-only | the image: one per host function it may call |
 //! | [`KERNEL_PREFIX`]`NAME` | [`KernelInfo`], read-only | the image: one per kernel |
+//! | [`HOST_WAIT`] | pointer to [`HostWait`](crate::host_arch::HostWait), `host` images only | the host, after load |
 //! | [`PANIC`] | device address of a [`PanicRecord`], images for AMD GPUs only | the host, after load |
 //! | `__gomp_rev_offload_var`, `__gomp_additional_icvs` | see [`crate::gomp`] | the host, after load |
 //!
@@ -19,6 +20,9 @@ pub const IMAGE_INFO: &str = "__revoff_image";
 pub const RUNTIME: &str = "__revoff_runtime";
 /// Symbol of a `host` image's pointer to its [`HostArch`](crate::host_arch::HostArch).
 pub const HOST_ARCH: &str = "__revoff_host_arch";
+/// Symbol of a `host` image's pointer to its [`HostWait`](crate::host_arch::HostWait). Older hosts do not
+/// write it: it stays null.
+pub const HOST_WAIT: &str = "__revoff_host_wait";
 /// Symbol of the address of the [`PanicRecord`] that a panic fills in; 0 for none. Images without
 /// this symbol report panics in other ways or not.
 pub const PANIC: &str = "__revoff_panic";

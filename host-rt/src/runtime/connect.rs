@@ -2,7 +2,7 @@
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{DeviceConfig, HOST_ARCH, PANIC, RUNTIME};
+use shared_abi::image::{DeviceConfig, HOST_ARCH, HOST_WAIT, PANIC, RUNTIME};
 use shared_abi::wire::WireKind;
 
 use super::panic_record::PanicRecord;
@@ -67,9 +67,11 @@ pub(super) fn connect(
             write(REV_OFFLOAD_VAR, &config.wire.to_le_bytes())?;
         }
     }
-    // The `host` device wrote this variable when it loaded the image.
-    if let Some(Global { address, size }) = module.global(HOST_ARCH)? {
-        written.push(inner.server.reserved.reserve(address, size));
+    // The `host` device wrote these variables when it loaded the image.
+    for symbol in [HOST_ARCH, HOST_WAIT] {
+        if let Some(Global { address, size }) = module.global(symbol)? {
+            written.push(inner.server.reserved.reserve(address, size));
+        }
     }
     Ok(Connected {
         variables: written,

@@ -1,7 +1,7 @@
 //! Version 2 of our own layouts: the `native` wire and the symbols of an image. Frozen; see the
 //! head of this test.
 
-use shared_abi::host_arch::{HostArch, ThreadContext};
+use shared_abi::host_arch::{HostArch, HostWait, ThreadContext};
 use shared_abi::image::{self, DeviceConfig, FunctionInfo, ImageInfo, KernelInfo, PanicRecord};
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::{self, BounceHeader};
@@ -60,6 +60,15 @@ types! {
         clock: unsafe extern "C" fn() -> u64 = 24,
         trap: unsafe extern "C" fn(message: *const u8, len: u64) -> ! = 32,
     }
+    HostWait as "revoff_host_wait", size 16, align 8 {
+        wait: unsafe extern "C" fn(
+            word: *const u32,
+            expected: u32,
+            attempt: u32,
+            nanoseconds: u64,
+        ) -> u32 = 0,
+        wake: unsafe extern "C" fn(word: *const u32, count: u32) -> u32 = 8,
+    }
     Status as "revoff_status", size 4, align 4 {}
     BounceHeader as "revoff_bounce_header", size 64, align 64 {
         signal: u32 = 0,
@@ -98,6 +107,7 @@ constants! {
     "REVOFF_IMAGE_INFO": image::IMAGE_INFO => "__revoff_image",
     "REVOFF_IMAGE_RUNTIME": image::RUNTIME => "__revoff_runtime",
     "REVOFF_IMAGE_HOST_ARCH": image::HOST_ARCH => "__revoff_host_arch",
+    "REVOFF_IMAGE_HOST_WAIT": image::HOST_WAIT => "__revoff_host_wait",
     "REVOFF_IMAGE_PANIC": image::PANIC => "__revoff_panic",
     "REVOFF_IMAGE_PANIC_ASSERTION": image::PANIC_ASSERTION => "panic",
     "REVOFF_IMAGE_PANIC_RECORDED": image::PANIC_RECORDED => 1,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use host_rt::Image;
 use host_rt::image::ImageError;
-use host_rt::shared_abi::image::HOST_ARCH;
+use host_rt::shared_abi::image::{HOST_ARCH, HOST_WAIT};
 use standin::declared;
 
 /// The start of the line with the shared object's path.
@@ -36,7 +36,9 @@ pub fn ptx(
         path.display()
     );
     let data = image.symbols().iter().filter(|symbol| !symbol.is_code);
-    for symbol in data.filter(|symbol| symbol.size > 0 && symbol.name != HOST_ARCH) {
+    for symbol in
+        data.filter(|symbol| symbol.size > 0 && ![HOST_ARCH, HOST_WAIT].contains(&&*symbol.name))
+    {
         let (name, size) = (&symbol.name, symbol.size);
         let _ = write!(text, ".visible .global .align 8 .b8 {name}[{size}]");
         if let Some(value) = values.get(name) {

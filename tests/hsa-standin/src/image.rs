@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use host_rt::Image;
 use host_rt::image::ImageError;
-use host_rt::shared_abi::image::HOST_ARCH;
+use host_rt::shared_abi::image::{HOST_ARCH, HOST_WAIT};
 use object::Endianness;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use rmpv::Value;
@@ -47,7 +47,8 @@ pub fn code_object(
         exports.push((format!("{}.kd", kernel.name), 64));
     }
     let data = image.symbols().iter().filter(|symbol| !symbol.is_code);
-    let data = data.filter(|symbol| symbol.size > 0 && symbol.name != HOST_ARCH);
+    let data =
+        data.filter(|symbol| symbol.size > 0 && ![HOST_ARCH, HOST_WAIT].contains(&&*symbol.name));
     exports.extend(data.map(|symbol| (symbol.name.clone(), symbol.size)));
     // Exports without a value in the file come last.
     exports.sort_by_key(|(name, _)| !values.contains_key(name));

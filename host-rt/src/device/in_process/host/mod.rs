@@ -13,6 +13,7 @@ mod module;
 mod signals;
 mod thread;
 mod unattached_threads;
+mod wait;
 mod worker_pool;
 
 use std::sync::{Arc, Mutex, Weak};

@@ -8,12 +8,11 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, Mutex};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use shared_abi::host_arch::HostArch;
-use shared_abi::image::{HOST_ARCH, KERNEL_PREFIX};
+use shared_abi::image::{HOST_ARCH, HOST_WAIT, KERNEL_PREFIX};
 use targets::DeviceArch;
 use targets::gcc::TARGET_EXT;
 
-use super::{lock, thread};
+use super::{lock, thread, wait};
 use crate::base::ranges::AddrRange;
 use crate::device::in_process::MAX_THREADS;
 use crate::device::loader::{loader_reason, without};
@@ -91,28 +90,28 @@ impl HostModule {
             library: Some(library),
             _file: file,
         });
-        module.set_host_arch()?;
+        module.set_pointer(HOST_ARCH, &raw const thread::SERVICES)?;
+        module.set_pointer(HOST_WAIT, &raw const wait::SERVICES)?;
         Ok(module)
     }
 
-    /// Writes the address of the device's services into the image.
-    fn set_host_arch(&self) -> Result<(), ImageError> {
-        let Some(global) = self.find(HOST_ARCH, false) else {
+    /// Writes the address of some of the device's services into the image, if it has the symbol.
+    fn set_pointer<T>(&self, symbol: &str, services: *const T) -> Result<(), ImageError> {
+        let Some(global) = self.find(symbol, false) else {
             return Ok(());
         };
-        let size = size_of::<*const HostArch>() as u64;
+        let size = size_of_val(&services) as u64;
         if global.size != size || !self.is_loaded(global.address, size, |segment| segment.writable)
         {
             return Err(ImageError::BadSymbol {
                 name: self.image.name().to_owned(),
-                symbol: HOST_ARCH.to_owned(),
+                symbol: symbol.to_owned(),
                 reason: format!("has {} bytes, expected {size} writable ones", global.size),
             });
         }
-        let services: *const HostArch = &raw const thread::SERVICES;
         // SAFETY: the symbol is a writable pointer-sized variable of the image,
         // and no code of the image runs yet.
-        unsafe { (global.address.0 as *mut *const HostArch).write_unaligned(services) };
+        unsafe { (global.address.0 as *mut *const T).write_unaligned(services) };
         Ok(())
     }
 

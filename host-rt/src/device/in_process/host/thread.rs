@@ -4,22 +4,21 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use shared_abi::host_arch::{HostArch, ThreadContext};
 
-use super::{active_launches, unattached_threads};
+use super::{active_launches, unattached_threads, wait};
 use crate::base::output::printable;
-use crate::base::sleep::YieldTime;
 use crate::device::Outcome;
 
 /// The functions that replace special registers and instructions in the code of an image.
 pub(super) static SERVICES: HostArch = HostArch {
     context,
-    pause,
+    pause: wait::pause,
     wake_host,
     clock,
     trap,
@@ -73,8 +72,8 @@ pub(super) unsafe fn run(
             CURRENT.set(&raw const current);
             kernel();
         });
-    // Relaxed, also below: only an estimate for `pause`.
-    THREADS.fetch_add(1, Ordering::Relaxed);
+    // Relaxed, also below: only an estimate for `wait`.
+    wait::THREADS.fetch_add(1, Ordering::Relaxed);
     let result = match thread.resume(()) {
         CoroutineResult::Return(()) => Ok(()),
         CoroutineResult::Yield(message) => {
@@ -85,7 +84,7 @@ pub(super) unsafe fn run(
         }
     };
     CURRENT.set(outer);
-    THREADS.fetch_sub(1, Ordering::Relaxed);
+    wait::THREADS.fetch_sub(1, Ordering::Relaxed);
     (thread.into_stack(), result)
 }
 
@@ -108,78 +107,6 @@ unsafe extern "C" fn context() -> *const ThreadContext {
         Some(current) => &raw const current.context,
         None => unattached_threads::context(),
     }
-}
-
-/// The longest sleep of a waiting device thread if there are few.
-const MAX_SLEEP: Duration = Duration::from_millis(1);
-
-/// The sleep per device thread if there are many: the wake-ups of hundreds of threads that wait for
-/// one slot must not keep the processors busy and delay the thread that owns the slot.
-const SLEEP_PER_THREAD: Duration = Duration::from_micros(20);
-
-/// Divisor of the time waited so far: the duration of a sleep.
-const SLEEP_DIVISOR: u32 = 8;
-
-/// The shortest sleep.
-const MIN_SLEEP: Duration = Duration::from_micros(1);
-
-/// A wait of a device thread.
-#[derive(Clone, Copy)]
-struct Wait {
-    since: Instant,
-    yield_time: YieldTime,
-    /// The time waited until the end of the last sleep.
-    slept: Option<Duration>,
-}
-
-impl Wait {
-    /// Begins the wait after `last`.
-    fn after(last: Option<Self>) -> Self {
-        let yield_time = match last {
-            Some(Self {
-                yield_time,
-                slept: Some(slept),
-                ..
-            }) => yield_time.after(slept),
-            Some(last) => last.yield_time,
-            None => YieldTime::LONGEST,
-        };
-        Self {
-            since: Instant::now(),
-            yield_time,
-            slept: None,
-        }
-    }
-
-    /// Yields the processor, or sleeps.
-    fn pause(&mut self) {
-        let waited = self.since.elapsed();
-        if !self.yield_time.is_over(waited) {
-            return std::thread::yield_now();
-        }
-        // Relaxed: a rough estimate of the load.
-        let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
-        let sleep = (waited / SLEEP_DIVISOR).max(MIN_SLEEP);
-        std::thread::sleep(sleep.min(longest.max(MAX_SLEEP)));
-        self.slept = Some(self.since.elapsed());
-    }
-}
-
-thread_local! {
-    /// The last wait of this thread.
-    static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
-}
-
-/// Device threads that run kernels now.
-static THREADS: AtomicU32 = AtomicU32::new(0);
-
-unsafe extern "C" fn pause(attempt: u32) {
-    let mut wait = match WAIT.get() {
-        Some(wait) if attempt > 0 => wait,
-        last => Wait::after(last),
-    };
-    wait.pause();
-    WAIT.set(Some(wait));
 }
 
 unsafe extern "C" fn wake_host() {

@@ -81,6 +81,12 @@ macro_rules! for_each_device_function {
             fn std_monotonic_time() -> u64;
             /// Waits a little, longer the larger `attempt` is.
             fn std_pause(attempt: u32) -> ();
+            /// Waits a little while the word is `expected`, longer the larger `attempt` is, and at most for
+            /// this time. True if another value or a call of `std_wake` ended the wait.
+            fn std_wait(word: &AtomicU32, expected: u32, attempt: u32, nanoseconds: u64) -> bool;
+            /// Wakes up to `count` threads that wait for the word. False if there was none, and on devices
+            /// where waiting threads poll.
+            fn std_wake(word: &AtomicU32, count: u32) -> bool;
             /// The index of the calling thread: below `std_threads`, 0 for that of `main`.
             fn std_thread() -> u32;
             /// Calls `visit` with the return address of each call that led here, the last one first, until it

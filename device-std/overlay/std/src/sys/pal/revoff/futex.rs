@@ -1,6 +1,6 @@
-//! Waiting for a word of memory. The device has no scheduler: a waiting thread polls.
+//! Waiting for a word of memory. Where the device has no scheduler, a waiting thread polls.
 
-use super::device::{std_monotonic_time, std_pause};
+use super::device::{std_monotonic_time, std_wait, std_wake};
 use crate::sync::atomic::Atomic;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::time::Duration;
@@ -11,11 +11,11 @@ pub type Primitive = u32;
 pub type SmallFutex = Atomic<SmallPrimitive>;
 pub type SmallPrimitive = u32;
 
-/// Polls before a wait ends without a reason, as a futex's may. A thread that waits for a value that
-/// changed and changed back would otherwise wait for ever.
+/// Polls before a wait ends without a reason, as a futex's may. A thread that polls for a value that changed
+/// and changed back would otherwise wait for ever.
 const POLLS: u32 = 1 << 16;
 
-/// Waits until the word is not `expected`. False if the time is over.
+/// Waits until the word is not `expected`, or the thread is woken. False if the time is over.
 pub fn futex_wait(futex: &Atomic<u32>, expected: u32, timeout: Option<Duration>) -> bool {
     let end = timeout.map(|time| {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -26,20 +26,25 @@ pub fn futex_wait(futex: &Atomic<u32>, expected: u32, timeout: Option<Duration>)
         if futex.load(Relaxed) != expected {
             return true;
         }
-        if end.is_some_and(|end| std_monotonic_time() >= end) {
+        let rest = end.map_or(u64::MAX, |end| end.saturating_sub(std_monotonic_time()));
+        if rest == 0 {
             return false;
         }
-        std_pause(attempt);
+        if std_wait(futex, expected, attempt, rest) {
+            return true;
+        }
     }
     true
 }
 
-/// Waiting threads poll: nobody is woken.
+/// Wakes a thread that waits for the word. False if it is not known whether there is one.
 #[inline]
-pub fn futex_wake(_: &Atomic<u32>) -> bool {
-    false
+pub fn futex_wake(futex: &Atomic<u32>) -> bool {
+    std_wake(futex, 1)
 }
 
-/// See [`futex_wake`].
+/// Wakes all threads that wait for the word.
 #[inline]
-pub fn futex_wake_all(_: &Atomic<u32>) {}
+pub fn futex_wake_all(futex: &Atomic<u32>) {
+    std_wake(futex, u32::MAX);
+}

@@ -44,6 +44,8 @@ macro_rules! declare_unsafe {
 
 /// Functions on the device.
 pub mod device {
+    use crate::sync::atomic::AtomicU32;
+
     for_each_device_function!(declare);
     for_each_unsafe_device_function!(declare_unsafe);
 }
