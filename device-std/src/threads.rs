@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 use device_rt::{arch, thread};
 
 use crate::heap;
+use crate::wait::{std_wait, std_wake};
 
 /// The state of a thread.
 struct Thread {
@@ -113,7 +114,7 @@ pub(crate) fn serve() {
                 heap::empty();
                 keeps_blocks = false;
             }
-            std_pause(attempt);
+            std_wait(low_half(word), IDLE.addr() as u32, attempt, u64::MAX);
             attempt = attempt.saturating_add(1);
             continue;
         }
@@ -129,6 +130,15 @@ pub(crate) fn serve() {
         // Relaxed: says only that this thread can be started; `join` orders what it did.
         word.store(IDLE, Relaxed);
     }
+}
+
+/// The half of a thread's word that tells [`IDLE`] from all values that follow it: what the system can wait
+/// for.
+fn low_half(word: &AtomicPtr<u8>) -> &AtomicU32 {
+    const { assert!(cfg!(target_endian = "little")) }
+    // SAFETY: part of the word, as aligned, and borrowed as long. `std_wait` and `std_wake` do not access it:
+    // they name it to the system.
+    unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) }
 }
 
 /// Ends all threads: those that run, when they wait the next time.
@@ -171,6 +181,7 @@ pub(crate) fn end() {
             std_pause(attempt);
             attempt = attempt.saturating_add(1);
         }
+        std_wake(low_half(word), 1);
     }
 }
 
@@ -200,8 +211,12 @@ pub(crate) unsafe fn std_spawn(start: *mut u8) -> bool {
         let is_taken = threads().iter().skip(1).any(|Thread { word, .. }| {
             // Relaxed: only looks for a word to try. Edge `T2`, release: pairs with the acquire in
             // `serve`.
-            word.load(Relaxed) == IDLE
-                && word.compare_exchange(IDLE, start, Release, Relaxed).is_ok()
+            let is_taken = word.load(Relaxed) == IDLE
+                && word.compare_exchange(IDLE, start, Release, Relaxed).is_ok();
+            if is_taken {
+                std_wake(low_half(word), 1);
+            }
+            is_taken
         });
         if is_taken || threads().len() < 2 || arch::clock().saturating_sub(begin) > PATIENCE_NANOS {
             return is_taken;
