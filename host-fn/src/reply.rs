@@ -64,15 +64,6 @@ impl<R> Reply<R> {
         }
     }
 
-    /// The reply of a function that has run.
-    #[must_use]
-    pub fn done(value: R) -> Self {
-        Reply {
-            value,
-            done: Mark::DONE,
-        }
-    }
-
     /// The argument for the reply, the last one of each call.
     #[inline(always)]
     #[must_use]
@@ -87,6 +78,17 @@ impl<R> Reply<R> {
             Ok(self.value)
         } else {
             Err(CallError::new(status))
+        }
+    }
+}
+
+impl Reply<i64> {
+    /// The reply of a function that has run. It has no padding.
+    #[must_use]
+    pub fn done(value: i64) -> Self {
+        Reply {
+            value,
+            done: Mark::DONE,
         }
     }
 }

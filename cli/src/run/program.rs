@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
@@ -50,7 +50,7 @@ pub(crate) struct Options {
 #[derive(Debug, Args)]
 #[group(id = "source-options", multiple = true)]
 pub(crate) struct Source {
-    /// The manifest of the crate [default: Cargo.toml]
+    /// The manifest of the crate [default: Cargo.toml, here or in a folder around it]
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
 
@@ -176,22 +176,31 @@ impl Source {
             .map(arch::find)
             .transpose()?;
         let target = arch.map_or(StdTarget::Host, StdTarget::Gpu);
-        let manifest = self
-            .manifest_path
-            .as_deref()
-            .unwrap_or(Path::new("Cargo.toml"));
-        let folder = match manifest.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
+        let folder = match self.manifest_path.as_deref().map(Path::parent) {
+            Some(Some(folder)) if folder != Path::new("") => folder.to_owned(),
+            Some(_) => PathBuf::from("."),
+            None => crate_around()?,
         };
         let source = program::Source {
-            folder: folder.to_owned(),
+            folder,
             features: self.features.clone(),
             all_features: self.all_features,
             no_default_features: self.no_default_features,
         };
         Ok((Toolchain::find(arch.as_slice())?, target, source))
     }
+}
+
+/// The folder of the crate that contains the working directory, which is one itself if there is no crate.
+fn crate_around() -> anyhow::Result<PathBuf> {
+    let here = env::current_dir().context("the working directory")?;
+    let mut folders = here.ancestors();
+    let found = folders.find(|folder| folder.join("Cargo.toml").is_file());
+    Ok(match found {
+        Some(folder) if folder != here => folder.to_owned(),
+        // Shorter in messages.
+        _ => PathBuf::from("."),
+    })
 }
 
 impl Limits {

@@ -34,10 +34,10 @@ pub(crate) unsafe fn open(memory: *mut u8, len: usize, has_statistics: bool) {
     }
 }
 
-/// Memory of at least this size has at least [`LARGE_ALIGN`].
+/// Memory of at least this size is aligned to at least [`LARGE_ALIGN`].
 const LARGE: usize = 4 << 10;
 
-/// A line of a GPU's cache, and of a processor's, which may copy several times more slowly to other
+/// A line of a GPU's cache, and two of a processor's, which may copy several times more slowly to other
 /// addresses.
 const LARGE_ALIGN: usize = 128;
 

@@ -120,22 +120,6 @@ pub trait Queue: Send {
         len: usize,
     ) -> Result<(), DeviceError>;
 
-    /// Waits until everything queued so far is done, and lets `access` use `len` bytes of device memory at
-    /// their host address. It returns how many of them, from the first on, it has read or, if it
-    /// `writes`, written. The default implementation is for devices whose memory is elsewhere: it
-    /// returns `None`.
-    ///
-    /// # Errors
-    /// The host cannot reach the range, or an operation failed.
-    fn in_place(
-        &mut self,
-        _range: (DeviceAddr, usize),
-        _writes: bool,
-        _access: &mut dyn FnMut(*mut u8) -> usize,
-    ) -> Result<Option<usize>, DeviceError> {
-        Ok(None)
-    }
-
     /// Copies `len` bytes from device memory to device memory; the default implementation goes
     /// through the host. Overlapping ranges have unspecified contents afterwards.
     ///

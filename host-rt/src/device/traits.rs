@@ -54,6 +54,19 @@ pub trait Device: Send + Sync {
     fn inline_launch(&self) -> Option<&dyn InlineLaunch> {
         None
     }
+    /// Calls `access`, once, with the host address of `len` bytes of device memory, which stay valid until it
+    /// returns. It returns how many of them, from the first on, it has read or, if it `writes`, written.
+    /// Kernels may access them meanwhile. `false`, without a call, if the host cannot access the range in
+    /// place.
+    fn in_place(
+        &self,
+        _address: DeviceAddr,
+        _len: usize,
+        _writes: bool,
+        _access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> bool {
+        false
+    }
     /// A queue without pending work. Dropping it returns it; its pending work continues.
     ///
     /// # Errors

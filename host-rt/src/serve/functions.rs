@@ -94,40 +94,31 @@ pub trait RequestMemory {
     /// # Errors
     /// If the host cannot access the range.
     unsafe fn write(&self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError>;
-
-    /// Lets `access` use `len` bytes at device address `address`, which the request does not carry, at
-    /// their host address. It returns how many of them, from the first on, it has read or, if it
-    /// `writes`, written. `None`, without a call of `access`, if the device's memory is not the host's.
-    ///
-    /// # Errors
-    /// If the host cannot access the range.
-    fn in_place(
-        &self,
-        address: u64,
-        len: usize,
-        writes: bool,
-        access: &mut dyn FnMut(*mut u8) -> usize,
-    ) -> Result<Option<usize>, DeviceError>;
 }
 
-/// What a typed function does instead for some of its calls: it transfers the bytes of the arguments
-/// itself, where the whole of them would first be copied to memory of the host.
+/// How a typed function of two arguments serves some of its calls where the host can access the device's
+/// memory in place: without copies of the second one. The reply, behind them, is an `i64`.
 pub(crate) trait DirectTransfer: Send + Sync {
-    /// Whether the call with these arguments is such a call. If they are not those of the declaration, it
-    /// is not.
+    /// Whether it writes to the memory of the second argument; it reads otherwise.
+    fn writes(&self) -> bool;
+
+    /// Whether the call with these arguments is such a call. They are those of the declaration then.
+    ///
+    /// The launch cannot be aborted while the call is served: it must not wait for long.
     fn applies(&self, args: &[Arg]) -> bool;
 
-    /// Serves the call, and writes its reply. It must not wait for long: the launch cannot be aborted
-    /// meanwhile.
+    /// Serves the call, with the second argument's bytes at `place`. Returns the reply: the number of bytes
+    /// that it has read or written, from the first on, or a negative one.
     ///
-    /// # Errors
-    /// If the host cannot access the memory of an argument.
-    fn call(&self, args: &[Arg], memory: &dyn RequestMemory) -> Result<(), DeviceError>;
+    /// # Safety
+    /// `place` is valid for reads and, if it [writes](Self::writes), for writes of the argument's size. Device
+    /// threads may access the bytes meanwhile.
+    unsafe fn call(&self, args: &[Arg], place: *mut u8) -> i64;
 }
 
 enum Callee {
-    Typed(Box<dyn HostFunction>),
-    Direct(Box<dyn HostFunction>, Box<dyn DirectTransfer>),
+    /// With another way to serve some calls, if there is one.
+    Typed(Box<dyn HostFunction>, Option<Box<dyn DirectTransfer>>),
     /// With the executor that runs its calls.
     Async(Box<dyn AsyncHostFunction>, Box<dyn Spawn>),
     Raw(RawFunction),
@@ -210,16 +201,26 @@ impl RegisteredFunction {
 
     /// A function with a typed declaration.
     pub(crate) fn typed(name: String, function: Box<dyn HostFunction>) -> Self {
-        Self::new(name, Callee::Typed(function))
+        Self::new(name, Callee::Typed(function, None))
     }
 
-    /// A function with a typed declaration that serves some calls in another way.
+    /// A function with a typed declaration, of which `transfer` serves some calls.
     pub(crate) fn direct(
         name: String,
         function: Box<dyn HostFunction>,
         transfer: Box<dyn DirectTransfer>,
     ) -> Self {
-        Self::new(name, Callee::Direct(function, transfer))
+        Self::new(name, Callee::Typed(function, Some(transfer)))
+    }
+
+    /// What serves the call with these arguments without copies, where the device allows it.
+    pub(super) fn direct_transfer(&self, args: &[Arg]) -> Option<&dyn DirectTransfer> {
+        match &self.callee {
+            Callee::Typed(_, transfer) => transfer
+                .as_deref()
+                .filter(|transfer| transfer.applies(args)),
+            Callee::Async(..) | Callee::Raw(_) | Callee::Foreign(_) => None,
+        }
     }
 
     /// An asynchronous function with a typed declaration, and the executor that runs its calls.
@@ -235,7 +236,7 @@ impl RegisteredFunction {
     pub(super) fn asynchronous(&self) -> Option<(&dyn AsyncHostFunction, &dyn Spawn)> {
         match &self.callee {
             Callee::Async(function, spawn) => Some((&**function, &**spawn)),
-            _ => None,
+            Callee::Typed(..) | Callee::Raw(_) | Callee::Foreign(_) => None,
         }
     }
 
@@ -256,13 +257,12 @@ impl RegisteredFunction {
         }
     }
 
-    /// Whether the function itself, or the other runtime to which it belongs, maps these arguments. See
-    /// [`ForeignFunction::must_map`] and [`DirectTransfer::applies`].
+    /// Whether it belongs to another runtime, which must map these arguments. See
+    /// [`ForeignFunction::must_map`].
     pub(crate) fn must_map(&self, args: &[Arg]) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.must_map(args),
-            Callee::Direct(_, transfer) => transfer.applies(args),
-            Callee::Typed(_) | Callee::Async(..) | Callee::Raw(_) => false,
+            Callee::Typed(..) | Callee::Async(..) | Callee::Raw(_) => false,
         }
     }
 
@@ -270,25 +270,21 @@ impl RegisteredFunction {
     pub(crate) fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.may_have_mapped(addr, size),
-            _ => false,
+            Callee::Typed(..) | Callee::Async(..) | Callee::Raw(_) => false,
         }
     }
 
-    /// Lets the function or the other runtime map the arguments, and runs it.
+    /// Lets the other runtime map the arguments and run the function.
     pub(crate) fn call_mapping(
         &self,
         args: &[Arg],
         memory: Rc<dyn RequestMemory>,
     ) -> Result<(), FunctionError> {
-        self.timed(|| match &self.callee {
-            Callee::Foreign(function) => function
-                .call_mapping(args, memory)
-                .map_err(FunctionError::Foreign),
-            Callee::Direct(_, transfer) => transfer
-                .call(args, &*memory)
-                .map_err(|error| FunctionError::Failed(error.to_string())),
-            _ => unreachable!("`must_map` returned true"),
-        })
+        let Callee::Foreign(function) = &self.callee else {
+            unreachable!("`must_map` returned true")
+        };
+        let called = self.timed(|| function.call_mapping(args, memory));
+        called.map_err(FunctionError::Foreign)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -298,7 +294,7 @@ impl RegisteredFunction {
     /// Hash of the declaration; 0 if there is none.
     pub(crate) fn signature(&self) -> u64 {
         match &self.callee {
-            Callee::Typed(function) | Callee::Direct(function, _) => function.signature(),
+            Callee::Typed(function, _) => function.signature(),
             Callee::Async(function, _) => function.signature(),
             Callee::Raw(_) | Callee::Foreign(_) => 0,
         }
@@ -306,7 +302,7 @@ impl RegisteredFunction {
 
     /// Whether it creates references from its arguments, which must not be shared then.
     pub(crate) fn is_typed(&self) -> bool {
-        matches!(self.callee, Callee::Typed(_) | Callee::Direct(..))
+        matches!(self.callee, Callee::Typed(..))
     }
 
     /// Whether the last timed call was slow; true before the first.
@@ -337,7 +333,7 @@ impl RegisteredFunction {
                 unsafe { function.call(pointers) }.map_err(FunctionError::Foreign)
             }
             Callee::Async(..) => unreachable!("an asynchronous function is started"),
-            Callee::Typed(function) | Callee::Direct(function, _) => {
+            Callee::Typed(function, _) => {
                 let mut message = String::new();
                 // SAFETY: our caller ensures that the arguments are valid.
                 match unsafe { function.call(args, &mut message) } {

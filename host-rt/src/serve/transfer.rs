@@ -1,7 +1,10 @@
 //! The bytes of one request's arguments.
 
+use host_fn::__private::Reply;
 use host_fn::RawArg;
 
+use super::DirectTransfer;
+use crate::device::DeviceAddr;
 use crate::map::{Arg, HostArg, Piece, Transfer, TransferError};
 use crate::wire::{ArgRange, Copier, Request};
 
@@ -24,6 +27,40 @@ pub(super) struct RequestTransfer<'a> {
 impl RequestTransfer<'_> {
     fn range(&self, piece: &Piece) -> ArgRange {
         ArgRange::in_arg(&self.args[piece.entry()], piece.device(), piece.len())
+    }
+
+    /// Serves the call by `transfer`, which applies to it, and writes its reply. `None`, and nothing has
+    /// happened, if the host cannot access the argument in place.
+    pub(super) fn serve_in_place(
+        &mut self,
+        transfer: &dyn DirectTransfer,
+    ) -> Option<Result<(), TransferError>> {
+        let [_, bytes, reply] = self.args else {
+            unreachable!("it applies to calls with these arguments")
+        };
+        let (address, len) = (DeviceAddr(bytes.addr), bytes.size as usize);
+        let mut value = 0;
+        let is_served = self
+            .copier
+            .in_place(address, len, transfer.writes(), &mut |place| {
+                // SAFETY: `in_place` passes the host address of the second argument's bytes, valid until this
+                // returns.
+                value = unsafe { transfer.call(self.args, place) };
+                usize::try_from(value).unwrap_or(0)
+            });
+        is_served.then(|| {
+            let value = Reply::done(value);
+            let range = ArgRange::in_arg(reply, reply.addr, size_of_val(&value));
+            let from = (&raw const value).cast();
+            // SAFETY: `value`, all of whose bytes are initialised, stays as it is until `finish` has returned.
+            let started = unsafe { self.request.write(self.copier, range, from) };
+            let written = started.and(self.copier.finish());
+            written.map_err(|reason| TransferError::Copy {
+                device: DeviceAddr(reply.addr),
+                len: reply.size,
+                reason,
+            })
+        })
     }
 
     /// Waits for the queue, even after a failure, since it may still be copying.

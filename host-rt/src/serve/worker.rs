@@ -20,7 +20,7 @@ use super::poller::Found;
 use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, RequestMemory, Server};
 use crate::device::{DeviceAddr, DeviceError};
-use crate::map::{Arg, HostArg, Limits, Mapper, RunError, clear};
+use crate::map::{Arg, HostArg, Limits, MapError, Mapper, RunError, clear};
 use crate::wire::{ArgRange, Copier, Request};
 
 /// Maximum number of arguments of a request.
@@ -152,6 +152,20 @@ impl Worker {
 
         let _call = CallGuard::enter(CallContext { launch });
         let in_flight = self.in_flight.begin(request, &bounce);
+        if let Some(transfer) = function.direct_transfer(args) {
+            let mut memory = RequestTransfer {
+                request,
+                copier,
+                args,
+            };
+            if let Some(served) = function.timed(|| memory.serve_in_place(transfer)) {
+                return served.map_err(|error| {
+                    let function = function.name().to_owned();
+                    let reason = Arc::new(MapError::Store(error));
+                    (Status::REFUSED_MAPPING, CallError::Map { function, reason })
+                });
+            }
+        }
         let must_map = catch_unwind(AssertUnwindSafe(|| {
             function.normalize_kinds(args);
             function.must_map(args)
@@ -270,27 +284,16 @@ impl SharedRequest {
         len: usize,
         start: impl FnOnce(&mut Request, &mut Copier, ArgRange) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        self.during_call(addr, len, |request, copier| {
-            let started = start(request, copier, ArgRange::in_any(&self.args, addr, len));
-            started.and(copier.finish())
-        })
-    }
-
-    /// Runs `act`, which accesses `len` bytes at device address `addr`.
-    fn during_call<R>(
-        &self,
-        addr: u64,
-        len: usize,
-        act: impl FnOnce(&mut Request, &mut Copier) -> Result<R, DeviceError>,
-    ) -> Result<R, DeviceError> {
-        match self.request.borrow_mut().as_mut() {
-            Some((request, copier)) => act(request, copier),
-            None => Err(DeviceError::Unreachable {
+        let mut shared = self.request.borrow_mut();
+        let Some((request, copier)) = shared.as_mut() else {
+            return Err(DeviceError::Unreachable {
                 address: DeviceAddr(addr),
                 len: len as u64,
                 what: "the call has returned",
-            }),
-        }
+            });
+        };
+        let started = start(request, copier, ArgRange::in_any(&self.args, addr, len));
+        started.and(copier.finish())
     }
 }
 
@@ -308,18 +311,6 @@ impl RequestMemory for SharedRequest {
             // SAFETY: the caller ensures that `from` is readable until this returns, and `copy`
             // waits for the copy.
             unsafe { request.write(copier, range, from) }
-        })
-    }
-
-    fn in_place(
-        &self,
-        address: u64,
-        len: usize,
-        writes: bool,
-        access: &mut dyn FnMut(*mut u8) -> usize,
-    ) -> Result<Option<usize>, DeviceError> {
-        self.during_call(address, len, |_, copier| {
-            copier.in_place((DeviceAddr(address), len), writes, access)
         })
     }
 }
@@ -419,9 +410,7 @@ mod tests {
                 memory.write(4096, &raw const byte, 1),
             ]
         };
-        let mut access = |_| unreachable!("the device may be gone");
-        let in_place = memory.in_place(4096, 1, true, &mut access).map(drop);
-        for copied in copies.into_iter().chain([in_place]) {
+        for copied in copies {
             let error = copied.unwrap_err().to_string();
             assert!(error.contains("the call has returned"), "{error}");
         }

@@ -15,7 +15,7 @@ use std_calls::{
     StdUdpBind, StdUdpConnect, StdWaitChild, StdWaitReadable, StdWrite,
 };
 
-use super::direct_files::DirectFile;
+use super::direct_files::{DirectRead, DirectWrite};
 use super::errno::to_reply;
 use super::{Services, commands, process};
 use crate::runtime::{Functions, RuntimeError};
@@ -103,12 +103,12 @@ impl Services {
         let services = Arc::clone(self);
         functions.add_direct(
             StdFileRead::bind(move |file, bytes| to_reply(services.file_read(file, bytes))),
-            DirectFile::read(self),
+            Box::new(DirectRead(Arc::clone(self))),
         )?;
         let services = Arc::clone(self);
         functions.add_direct(
             StdFileWrite::bind(move |file, bytes| to_reply(services.file_write(file, bytes))),
-            DirectFile::write(self),
+            Box::new(DirectWrite(Arc::clone(self))),
         )?;
         let services = Arc::clone(self);
         functions.add(StdExit::bind(move |status| services.exit(status)))?;

@@ -132,17 +132,16 @@ impl Copier {
         Ok(())
     }
 
-    /// See [`Queue::in_place`].
+    /// See [`Device::in_place`]. Nothing that was started is waited for.
     pub(crate) fn in_place(
-        &mut self,
-        (address, len): (DeviceAddr, usize),
+        &self,
+        address: DeviceAddr,
+        len: usize,
         writes: bool,
         access: &mut dyn FnMut(*mut u8) -> usize,
-    ) -> Result<Option<usize>, DeviceError> {
-        if writes {
-            self.access.reserved.check(address, len)?;
-        }
-        self.queue()?.in_place((address, len), writes, access)
+    ) -> bool {
+        let is_reserved = || self.access.reserved.check(address, len).is_err();
+        !(writes && is_reserved()) && self.access.device.in_place(address, len, writes, access)
     }
 
     /// Stores a word that a device thread waits for in device memory.

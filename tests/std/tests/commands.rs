@@ -28,6 +28,9 @@ fn a_new_crate_runs_and_its_test_passes() {
         shown(&ran)
     );
     assert_eq!(out(&ran).lines().count(), 4, "{}", shown(&ran));
+    // In a folder of the crate, as cargo does.
+    let below = revoff(&["run"], &folder.join("src"));
+    assert_eq!(out(&below).lines().count(), 4, "{}", shown(&below));
     let tested = revoff(&["test"], &folder);
     assert_eq!(tested.status.code(), Some(0), "{}", shown(&tested));
     assert!(

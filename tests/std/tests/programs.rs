@@ -98,6 +98,14 @@ fn std_has_no_races() {
     }
 }
 
+/// A wake-up that is lost costs only time: the longest wait, 0.2 s with so many threads.
+#[test]
+fn a_thread_that_joins_is_woken() {
+    let output = run(on("host", &["--warps", "2000"]).args(["--", "joins"]));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text, "100 joins, within 10 s: true\n", "{}", shown(&output));
+}
+
 #[test]
 fn more_threads_than_the_grid_has() {
     let output = run(on("host", &["--warps", "3"]).args(["--", "too-many-threads"]));

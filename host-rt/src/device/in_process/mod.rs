@@ -18,4 +18,4 @@ mod traits;
 
 use self::op::{QueueOp, Work};
 use self::queue::InProcessQueue;
-use self::traits::{InProcess, MAX_THREADS};
+use self::traits::{InProcess, MAX_THREADS, in_place};

@@ -86,23 +86,6 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
         self.copy(Copy::From { to, from, len })
     }
 
-    fn in_place(
-        &mut self,
-        (address, len): (DeviceAddr, usize),
-        writes: bool,
-        access: &mut dyn FnMut(*mut u8) -> usize,
-    ) -> Result<Option<usize>, DeviceError> {
-        self.synchronize()?;
-        let (place, _held) = self.device.resolve(address, len, writes)?;
-        let accessed = access(place);
-        if writes {
-            self.device.wrote(address, accessed);
-        } else {
-            self.device.has_read(address, accessed);
-        }
-        Ok(Some(accessed))
-    }
-
     fn copy_on_device(
         &mut self,
         to: DeviceAddr,

@@ -51,3 +51,23 @@ pub(super) unsafe trait InProcess: Device + 'static {
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError>;
 }
+
+/// Implements [`Device::in_place`].
+pub(super) fn in_place(
+    device: &impl InProcess,
+    address: DeviceAddr,
+    len: usize,
+    writes: bool,
+    access: &mut dyn FnMut(*mut u8) -> usize,
+) -> bool {
+    let Ok((place, _held)) = device.resolve(address, len, writes) else {
+        return false;
+    };
+    let accessed = access(place);
+    if writes {
+        device.wrote(address, accessed);
+    } else {
+        device.has_read(address, accessed);
+    }
+    true
+}

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         "large-files" => files::large(&arguments.next().expect("a folder")),
         "missing" => files::missing(),
         "floats" => floats::check(),
+        "joins" => threads::joins(),
         "threads" => threads::check(),
         "too-many-threads" => threads::too_many(),
         "sorting" => sorting::check(),

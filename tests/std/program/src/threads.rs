@@ -120,3 +120,14 @@ pub fn detached() {
     });
     println!("returns");
 }
+
+/// Joins threads that run for longer than a thread that joins looks by itself.
+pub fn joins() {
+    let start = Instant::now();
+    for _ in 0..100 {
+        let thread = thread::spawn(|| thread::sleep(Duration::from_millis(5)));
+        thread.join().expect("joined");
+    }
+    let is_soon = start.elapsed() < Duration::from_secs(10);
+    println!("100 joins, within 10 s: {is_soon}");
+}

@@ -14,7 +14,7 @@ use targets::count::Count;
 use targets::device_arch::{self, DeviceArch};
 
 use self::module::EmuModule;
-use super::InProcessQueue;
+use super::{InProcessQueue, in_place};
 use crate::base::output::{self, Stream};
 use crate::device::{
     Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
@@ -156,6 +156,16 @@ impl Device for EmuDevice {
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
         EmuModule::load(&self.machine, &self.name, &self.arch, image)
+    }
+
+    fn in_place(
+        &self,
+        address: DeviceAddr,
+        len: usize,
+        writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> bool {
+        in_place(self, address, len, writes, access)
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {

@@ -25,7 +25,7 @@ use targets::count::Count;
 use self::inline::Stacks;
 use self::module::HostModule;
 use self::worker_pool::WorkerPool;
-use super::InProcessQueue;
+use super::{InProcessQueue, in_place};
 use crate::base::lock::lock;
 use crate::device::bounds::{NOT_ALLOCATED, unreachable};
 use crate::device::{
@@ -181,6 +181,16 @@ impl Device for HostDevice {
         modules.retain(|module| module.strong_count() > 0);
         modules.push(Arc::downgrade(&module));
         Ok(module)
+    }
+
+    fn in_place(
+        &self,
+        address: DeviceAddr,
+        len: usize,
+        writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> bool {
+        in_place(self, address, len, writes, access)
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {

@@ -90,13 +90,13 @@ impl HostModule {
             library: Some(library),
             _file: file,
         });
-        module.set_pointer(HOST_ARCH, &raw const thread::SERVICES)?;
-        module.set_pointer(HOST_WAIT, &raw const wait::SERVICES)?;
+        module.write_services(HOST_ARCH, &raw const thread::SERVICES)?;
+        module.write_services(HOST_WAIT, &raw const wait::SERVICES)?;
         Ok(module)
     }
 
     /// Writes the address of some of the device's services into the image, if it has the symbol.
-    fn set_pointer<T>(&self, symbol: &str, services: *const T) -> Result<(), ImageError> {
+    fn write_services<T>(&self, symbol: &str, services: *const T) -> Result<(), ImageError> {
         let Some(global) = self.find(symbol, false) else {
             return Ok(());
         };

@@ -1,11 +1,10 @@
 //! Waiting device threads.
 
 use std::cell::Cell;
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use rustix::thread::futex::{self, Flags, Timespec};
 use shared_abi::host_arch::HostWait;
 
 use crate::base::sleep::YieldTime;
@@ -63,7 +62,7 @@ impl Wait {
 
     /// Goes on with the wait of this thread, or begins another one: yields the processor, or calls
     /// `sleep` with the time waited so far.
-    fn go_on<R>(attempt: u32, sleep: impl FnOnce(Duration) -> R) -> Option<R> {
+    fn yield_or_sleep<R>(attempt: u32, sleep: impl FnOnce(Duration) -> R) -> Option<R> {
         let mut wait = match WAIT.get() {
             Some(wait) if attempt > 0 => wait,
             last => Self::after(last),
@@ -92,7 +91,7 @@ pub(super) static THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// [`HostArch::pause`](shared_abi::host_arch::HostArch::pause)
 pub(super) unsafe extern "C" fn pause(attempt: u32) {
-    Wait::go_on(attempt, |waited| {
+    Wait::yield_or_sleep(attempt, |waited| {
         // Relaxed: a rough estimate of the load.
         let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
         let sleep = (waited / SLEEP_DIVISOR).max(MIN_SLEEP);
@@ -101,26 +100,32 @@ pub(super) unsafe extern "C" fn pause(attempt: u32) {
 }
 
 unsafe extern "C" fn wait(word: *const u32, expected: u32, attempt: u32, nanoseconds: u64) -> u32 {
-    // SAFETY: the image passes a word that lives while it waits, and changes it atomically.
-    let word = unsafe { AtomicU32::from_ptr(word.cast_mut()) };
-    let woken = Wait::go_on(attempt, |_| {
+    let woken = Wait::yield_or_sleep(attempt, |_| {
         // Relaxed: a rough estimate of the load.
         let longest = WAIT_PER_THREAD * THREADS.load(Ordering::Relaxed);
         let limit = Duration::from_nanos(nanoseconds).min(longest.max(MAX_WAIT));
-        let limit = Timespec::try_from(limit).ok();
-        let woken = futex::wait(word, Flags::PRIVATE, expected, limit.as_ref());
-        !matches!(woken, Err(Errno::TIMEDOUT | Errno::INTR))
+        let limit = libc::timespec {
+            // At most minutes.
+            tv_sec: limit.as_secs() as libc::time_t,
+            tv_nsec: limit.subsec_nanos().into(),
+        };
+        let call = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: the system reads the word, at an address that it checks, and the limit, a local variable.
+        let result =
+            unsafe { libc::syscall(libc::SYS_futex, word, call, expected, &raw const limit) };
+        // Another value is an error for the system.
+        result == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
     });
     woken.unwrap_or(false).into()
 }
 
 unsafe extern "C" fn wake(word: *const u32, count: u32) -> u32 {
-    // SAFETY: the image passes a word of its memory. It may be freed already, as for every futex: then
-    // nobody waits for it.
-    let word = unsafe { AtomicU32::from_ptr(word.cast_mut()) };
-    // More threads than the system counts do not exist.
-    let woken = futex::wake(word, Flags::PRIVATE, count.min(i32::MAX as u32));
-    woken.map_or(0, |count| count as u32)
+    // The system takes no more, and there are no more threads.
+    let count = count.min(i32::MAX as u32);
+    let call = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the address only names the threads that wait: the word may have been freed.
+    let woken = unsafe { libc::syscall(libc::SYS_futex, word, call, count) };
+    u32::try_from(woken).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -154,7 +159,10 @@ mod tests {
     fn a_wait_ends_in_time_or_with_another_value() {
         let word = AtomicU32::new(1);
         // Yields first, for less than 1000 times of at least a microsecond.
+        let start = Instant::now();
         assert!(!wait_for(&word, 1, 1000, 1000));
+        // 10 s, if the time that it is given did not end a wait.
+        assert!(start.elapsed() < Duration::from_secs(5));
         assert!(wait_for(&word, 2, u64::MAX, u32::MAX));
         // SAFETY: `word` lives until this returns.
         assert_eq!(unsafe { wake(word.as_ptr(), u32::MAX) }, 0);

@@ -8,7 +8,7 @@ use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sys::pal::device::{
     std_monotonic_time, std_pause, std_spawn, std_thread, std_threads,
 };
-use crate::sys::pal::futex::futex_wait;
+use crate::sys::pal::futex::{futex_wait, futex_wake};
 use crate::thread::ThreadInit;
 use crate::time::Duration;
 
@@ -65,6 +65,7 @@ unsafe fn std_run_thread(start: *mut u8) {
     unsafe { crate::sys::thread_local::key::run_destructors() };
     // Edge `T3`, release: pairs with the acquire in `join`.
     done.store(1, Release);
+    futex_wake(&done);
 }
 
 /// Runs the destructors of thread-local variables of the thread that ran `main`. Called when `main` has
