@@ -1,6 +1,6 @@
 //! Idle threads of the grid, and how they start.
 //!
-//! Each thread but the first polls its own word. Its value is null until the thread begins, since a
+//! Each thread but the first waits for its own word. Its value is null until the thread begins, since a
 //! device may hold fewer blocks at a time than were launched; then [`IDLE`], the pointer that the thread
 //! is to run with, [`RUNNING`] while it runs, or [`END`].
 //!
@@ -144,7 +144,11 @@ fn low_half(word: &AtomicPtr<u8>) -> &AtomicU32 {
 /// Ends all threads: those that run, when they wait the next time.
 pub(crate) fn stop() -> ! {
     // Relaxed: other threads learn nothing else from it.
-    IS_STOPPED.store(1, Relaxed);
+    if IS_STOPPED.swap(1, Relaxed) == 0 {
+        for Thread { word, .. } in threads() {
+            std_wake(low_half(word), 1);
+        }
+    }
     arch::trap("the program has ended")
 }
 

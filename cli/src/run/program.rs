@@ -50,7 +50,7 @@ pub(crate) struct Options {
 #[derive(Debug, Args)]
 #[group(id = "source-options", multiple = true)]
 pub(crate) struct Source {
-    /// The manifest of the crate [default: Cargo.toml, here or in a folder around it]
+    /// The manifest of the crate [default: Cargo.toml in the current folder or one above]
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
 
@@ -179,7 +179,7 @@ impl Source {
         let folder = match self.manifest_path.as_deref().map(Path::parent) {
             Some(Some(folder)) if folder != Path::new("") => folder.to_owned(),
             Some(_) => PathBuf::from("."),
-            None => crate_around()?,
+            None => find_crate_folder()?,
         };
         let source = program::Source {
             folder,
@@ -191,9 +191,9 @@ impl Source {
     }
 }
 
-/// The folder of the crate that contains the working directory, which is one itself if there is no crate.
-fn crate_around() -> anyhow::Result<PathBuf> {
-    let here = env::current_dir().context("the working directory")?;
+/// The folder of the crate that contains the working directory; the working directory if there is none.
+fn find_crate_folder() -> anyhow::Result<PathBuf> {
+    let here = env::current_dir().context("cannot determine the working directory")?;
     let mut folders = here.ancestors();
     let found = folders.find(|folder| folder.join("Cargo.toml").is_file());
     Ok(match found {

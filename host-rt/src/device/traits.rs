@@ -13,6 +13,9 @@ use crate::image::{Image, ImageError};
 /// A copy names its device range by address. A device must reject a range that the host cannot
 /// reach (a device thread's stack, memory that is not allocated) with [`DeviceError::Unreachable`],
 /// and never pass it on.
+///
+/// The address that [`in_place`](Self::in_place) passes is that of the range, and valid until the call
+/// returns: for reads, and for writes if these were asked for. Unsafe code relies on it.
 pub trait Device: Send + Sync {
     /// The name that opened it.
     fn name(&self) -> &str;
@@ -54,10 +57,9 @@ pub trait Device: Send + Sync {
     fn inline_launch(&self) -> Option<&dyn InlineLaunch> {
         None
     }
-    /// Calls `access`, once, with the host address of `len` bytes of device memory, which stay valid until it
-    /// returns. It returns how many of them, from the first on, it has read or, if it `writes`, written.
-    /// Kernels may access them meanwhile. `false`, without a call, if the host cannot access the range in
-    /// place.
+    /// Calls `access`, once, with the host address of `len` bytes of device memory, more than none. It
+    /// returns how many of them, from the first on, it has read or, if it `writes`, written. Kernels may
+    /// access them meanwhile. `false`, without a call, if the host cannot access the range in place.
     fn in_place(
         &self,
         _address: DeviceAddr,

@@ -97,7 +97,8 @@ pub trait RequestMemory {
 }
 
 /// How a typed function of two arguments serves some of its calls where the host can access the device's
-/// memory in place: without copies of the second one. The reply, behind them, is an `i64`.
+/// memory in place: without copies of the second one, and without what is checked for these (the limit of a
+/// request's memory, overlaps). The reply, behind them, is an `i64`.
 pub(crate) trait DirectTransfer: Send + Sync {
     /// Whether it writes to the memory of the second argument; it reads otherwise.
     fn writes(&self) -> bool;

@@ -3,7 +3,7 @@
 use host_fn::__private::Reply;
 use host_fn::RawArg;
 
-use super::DirectTransfer;
+use super::{DirectTransfer, RegisteredFunction};
 use crate::device::DeviceAddr;
 use crate::map::{Arg, HostArg, Piece, Transfer, TransferError};
 use crate::wire::{ArgRange, Copier, Request};
@@ -29,10 +29,11 @@ impl RequestTransfer<'_> {
         ArgRange::in_arg(&self.args[piece.entry()], piece.device(), piece.len())
     }
 
-    /// Serves the call by `transfer`, which applies to it, and writes its reply. `None`, and nothing has
-    /// happened, if the host cannot access the argument in place.
+    /// Serves the call of `function` by `transfer`, which applies to it, and writes its reply. `None`, and
+    /// nothing has happened, if the host cannot access the argument in place.
     pub(super) fn serve_in_place(
         &mut self,
+        function: &RegisteredFunction,
         transfer: &dyn DirectTransfer,
     ) -> Option<Result<(), TransferError>> {
         let [_, bytes, reply] = self.args else {
@@ -43,9 +44,9 @@ impl RequestTransfer<'_> {
         let is_served = self
             .copier
             .in_place(address, len, transfer.writes(), &mut |place| {
-                // SAFETY: `in_place` passes the host address of the second argument's bytes, valid until this
-                // returns.
-                value = unsafe { transfer.call(self.args, place) };
+                // SAFETY: `Device` guarantees that `place` is the host address of the second argument's bytes,
+                // valid until this returns, and for writes too if the transfer writes.
+                value = function.timed(|| unsafe { transfer.call(self.args, place) });
                 usize::try_from(value).unwrap_or(0)
             });
         is_served.then(|| {

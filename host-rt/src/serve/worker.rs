@@ -158,7 +158,7 @@ impl Worker {
                 copier,
                 args,
             };
-            if let Some(served) = function.timed(|| memory.serve_in_place(transfer)) {
+            if let Some(served) = memory.serve_in_place(function, transfer) {
                 return served.map_err(|error| {
                     let function = function.name().to_owned();
                     let reason = Arc::new(MapError::Store(error));

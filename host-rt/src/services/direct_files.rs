@@ -2,8 +2,7 @@
 //! where the host can access that.
 //!
 //! What is read from or written to other files is mapped like any argument, since such a call may wait for
-//! ever: that of a pipe does, and so do some files of `/proc` that call themselves regular, but have no
-//! size.
+//! ever: pipes do, and files of `/proc`, which are regular but have no size.
 
 use std::fs::Metadata;
 use std::io;
@@ -18,7 +17,7 @@ use super::errno::{retry, to_reply};
 use crate::map::Arg;
 use crate::serve::DirectTransfer;
 
-/// The least bytes of a direct transfer: it is prepared faster than more of them are copied.
+/// The least bytes of a direct transfer: fewer are copied faster than it is prepared.
 const LARGE: u64 = 32 << 10;
 
 /// `std_file_read`, without copies.

@@ -132,7 +132,7 @@ impl Copier {
         Ok(())
     }
 
-    /// See [`Device::in_place`]. Nothing that was started is waited for.
+    /// See [`Device::in_place`]. Does not wait for started copies.
     pub(crate) fn in_place(
         &self,
         address: DeviceAddr,

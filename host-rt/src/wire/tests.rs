@@ -18,7 +18,7 @@ use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::*;
 use crate::base::env::Env;
-use crate::device::{self, Fill};
+use crate::device::{self, DeviceAddr, Fill};
 
 /// The sequence number before the first, or the first ticket.
 const SEQ: u32 = 7;
@@ -388,4 +388,29 @@ fn a_dropped_request_that_is_answered_in_its_slot_is_completed() {
     assert_eq!(wire.words.load32(written, Load::Relaxed), 1);
     drop(request);
     assert_eq!(wire.words.load32(written, Load::Relaxed), 0);
+}
+
+#[test]
+fn only_memory_that_a_call_may_write_is_written_in_place() {
+    let access = TestWire::new(WireKind::NATIVE).access;
+    let address = access.device.alloc(4096, Fill::Zeros).unwrap();
+    let copier = access.copier();
+    let in_place = |address, writes| {
+        let mut calls = 0;
+        let mut access = |_: *mut u8| {
+            calls += 1;
+            0
+        };
+        let is_accessed = copier.in_place(address, 64, writes, &mut access);
+        assert_eq!(calls, u32::from(is_accessed));
+        is_accessed
+    };
+    assert!(in_place(address, true) && in_place(address, false));
+    let reservation = access.reserved.reserve(DeviceAddr(address.0 + 32), 8);
+    assert!(!in_place(address, true) && in_place(address, false));
+    drop(reservation);
+    assert!(in_place(address, true));
+    // Not allocated.
+    access.device.free(address);
+    assert!(!in_place(address, true) && !in_place(address, false));
 }

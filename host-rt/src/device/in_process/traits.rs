@@ -29,10 +29,10 @@ pub(super) unsafe trait InProcess: Device + 'static {
         write: bool,
     ) -> Result<(*mut u8, Self::Held), DeviceError>;
 
-    /// Called after a copy or a store has changed a range.
+    /// Called after a copy, a store or an access in place has changed a range.
     fn wrote(&self, _address: DeviceAddr, _len: usize) {}
 
-    /// Called after a copy has read a range.
+    /// Called after a copy or an access in place has read a range.
     fn has_read(&self, _address: DeviceAddr, _len: usize) {}
 
     /// Prepares a kernel to begin. It keeps device and module until it has ended.

@@ -103,6 +103,15 @@ const THREADS: usize = 4;
 /// Each thread allocates, resizes and frees memory of random sizes and alignments, and passes some of it
 /// on, which the next thread frees. Every byte has a value that only its owner knows.
 pub fn stress() {
+    // Devices, unlike this machine, align large memory.
+    let is_aligned = |memory: &Vec<u8>| cfg!(unix) || memory.as_ptr().addr().is_multiple_of(128);
+    let mut large = vec![1; 5000];
+    assert!(is_aligned(&large));
+    large.truncate(2000);
+    large.shrink_to_fit();
+    large.resize(4096, 2);
+    assert!(is_aligned(&large) && large[1999..2001] == [1, 2]);
+    drop(large);
     let (senders, mut receivers): (Vec<_>, Vec<_>) =
         (0..THREADS).map(|_| mpsc::sync_channel(8)).unzip();
     receivers.rotate_left(1);

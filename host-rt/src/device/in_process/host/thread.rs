@@ -72,7 +72,7 @@ pub(super) unsafe fn run(
             CURRENT.set(&raw const current);
             kernel();
         });
-    // Relaxed, also below: only an estimate for `wait`.
+    // Relaxed, also below: only an estimate for waiting threads.
     wait::THREADS.fetch_add(1, Ordering::Relaxed);
     let result = match thread.resume(()) {
         CoroutineResult::Return(()) => Ok(()),
