@@ -106,8 +106,8 @@ mod device {
     pub(super) use super::{std_abort, std_exit, std_monotonic_time};
     pub(super) use crate::frames::std_trace;
     pub(super) use crate::heap::{std_alloc, std_dealloc, std_realloc};
-    pub(super) use crate::threads::{std_pause, std_spawn, std_thread, std_threads};
-    pub(super) use crate::wait::{std_wait, std_wake};
+    pub(super) use crate::threads::{std_spawn, std_thread, std_threads};
+    pub(super) use crate::wait::{std_pause, std_wait, std_wake};
 }
 
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@
 //! | `start` | the kernel |
 //! | `calls` | the platform layer's calls to the host |
 //! | `threads` | idle threads, and how they start |
-//! | `wait` | waiting for a word |
+//! | `wait` | waiting, which the end of the program ends |
 //! | `frames` | the calls that led to a place, for backtraces |
 //! | `heap` | the allocator |
 //! | `random` | random numbers for the crate `getrandom` |

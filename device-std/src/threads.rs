@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 use device_rt::{arch, thread};
 
 use crate::heap;
-use crate::wait::{std_wait, std_wake};
+use crate::wait::{self, std_pause, std_wait, std_wake};
 
 /// The state of a thread.
 struct Thread {
@@ -32,10 +32,6 @@ const _: () = assert!(size_of::<Thread>() as u64 == std_calls::kernel::THREAD_BY
 
 /// The threads; null before `open`.
 static THREADS: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
-
-/// 1 if all threads are to end. GPUs stop them, the `host` device only the thread that traps: the others
-/// look here when they wait. Not an `AtomicBool`, which takes several instructions on NVIDIA GPUs.
-static IS_STOPPED: AtomicU32 = AtomicU32::new(0);
 
 const RUNNING: *mut u8 = ptr::without_provenance_mut(1);
 const END: *mut u8 = ptr::without_provenance_mut(2);
@@ -143,28 +139,12 @@ fn low_half(word: &AtomicPtr<u8>) -> &AtomicU32 {
 
 /// Ends all threads: those that run, when they wait the next time.
 pub(crate) fn stop() -> ! {
-    // Relaxed: other threads learn nothing else from it.
-    if IS_STOPPED.swap(1, Relaxed) == 0 {
+    if wait::stop_all() {
         for Thread { word, .. } in threads() {
             std_wake(low_half(word), 1);
         }
     }
-    arch::trap("the program has ended")
-}
-
-/// Waits a little, longer the larger `attempt` is.
-#[unsafe(no_mangle)]
-pub(crate) fn std_pause(attempt: u32) {
-    stop_if_ended();
-    arch::pause(attempt);
-}
-
-/// Ends the calling thread if all threads are to end.
-pub(crate) fn stop_if_ended() {
-    // Relaxed: as in `stop`.
-    if IS_STOPPED.load(Relaxed) != 0 {
-        stop();
-    }
+    wait::stop()
 }
 
 /// Ends the threads that are idle or have not begun, after `main` has returned. If others still run a while

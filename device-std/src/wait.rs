@@ -1,9 +1,39 @@
-//! Waiting for a word of memory, as std does it. On the `host` device, the system wakes threads; on GPUs,
+//! Waiting, for a while or for a word of memory. On the `host` device, the system wakes threads; on GPUs,
 //! which have no scheduler, they poll.
 
 use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 
-use crate::threads::stop_if_ended;
+use device_rt::arch;
+
+/// 1 if all threads are to end. GPUs stop them, the `host` device only the thread that traps: the others
+/// look here when they wait. Not an `AtomicBool`, which takes several instructions on NVIDIA GPUs.
+static IS_STOPPED: AtomicU32 = AtomicU32::new(0);
+
+/// Has all threads end when they wait the next time. True for the first call.
+pub(crate) fn stop_all() -> bool {
+    // Relaxed: other threads learn nothing else from it.
+    IS_STOPPED.swap(1, Relaxed) == 0
+}
+
+/// Ends the calling thread after [`stop_all`].
+pub(crate) fn stop() -> ! {
+    arch::trap("the program has ended")
+}
+
+fn stop_if_ended() {
+    // Relaxed: as in `stop_all`.
+    if IS_STOPPED.load(Relaxed) != 0 {
+        stop();
+    }
+}
+
+/// Waits a little, longer the larger `attempt` is.
+#[unsafe(no_mangle)]
+pub(crate) fn std_pause(attempt: u32) {
+    stop_if_ended();
+    arch::pause(attempt);
+}
 
 /// Waits a little while the word is `expected`, longer the larger `attempt` is, and at most for this time.
 /// True if another value or a call of [`std_wake`] ended the wait: it may be false even so.
