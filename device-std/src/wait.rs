@@ -91,12 +91,12 @@ mod services {
             arch::pause(attempt);
             return false;
         };
-        // SAFETY: a word that is borrowed during the wait.
+        // SAFETY: `wait` takes any word that lives until it returns, from any thread; this one is borrowed.
         unsafe { (table.wait)(word.as_ptr(), expected, attempt, nanoseconds) != 0 }
     }
 
     pub(super) fn wake(word: &AtomicU32, count: u32) -> bool {
-        // SAFETY: a word.
+        // SAFETY: `wake` takes any address, from any thread, and accesses nothing there.
         table().is_some_and(|table| unsafe { (table.wake)(word.as_ptr(), count) != 0 })
     }
 }

@@ -28,7 +28,7 @@ impl Mark {
 /// The memory of the last argument, the same type on both sides.
 ///
 /// Padding around the mark is never uninitialised when it is copied: only the host sends a reply,
-/// and it zeroes the whole of it first.
+/// and it zeroes the whole of it first, unless that has no padding.
 #[repr(C)]
 pub struct Reply<R> {
     pub(crate) value: R,
