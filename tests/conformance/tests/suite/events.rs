@@ -598,12 +598,14 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
 }
 
 fn small_launches_take_no_new_threads(target: &Target) {
+    const LAUNCHES: u32 = 200;
     let session = quiet(target);
     let count = session.zeroed::<u32>(1);
-    for _ in 0..200 {
+    for _ in 0..LAUNCHES {
         session.run("add_one", (1, 1), &[&count]).unwrap();
     }
-    // Their numbers show how many there have been.
+    // Their numbers show how many there have been. Not one alone: a thread that has reported the end
+    // of a launch may not have come back yet when the next one starts, and idle ones end.
     let newest = process::highest_number("device ");
-    assert!(newest <= 3, "{newest} threads for one at a time");
+    assert!(newest <= LAUNCHES / 10, "{newest} threads for one at a time");
 }
