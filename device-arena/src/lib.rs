@@ -2,6 +2,7 @@
 //! are allocated when they are touched.
 
 mod blocks;
+pub mod bytes;
 #[cfg(test)]
 mod tests;
 

@@ -41,6 +41,6 @@ mod text;
 pub use self::error::{Fault, FaultKind, LaunchError, LoadError, SourceLocation, TextError};
 pub use self::machine::{Grid, Machine, Options, Prepared, Running};
 pub use self::memory::Memory;
-pub use self::module::{Global, Kernel, Module, Part};
+pub use self::module::{Global, Kernel, Module, Part, check};
 pub use self::run::{OnEnd, Trace};
-pub use self::spec::Model;
+pub use self::spec::{MAX_BLOCKS, MAX_SHARED, MAX_THREADS, Model};

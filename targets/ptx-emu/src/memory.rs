@@ -1,36 +1,37 @@
 //! Address spaces and global memory.
 //!
-//! The upper bits of a generic address are its space, so that it is never an address of the host,
-//! and a pointer of the wrong side faults on either.
+//! The upper bits of a generic address are its space. Mapped memory has the host's addresses, as with
+//! unified addressing on hardware; all others are never addresses of the host, and a pointer of the
+//! wrong side faults on either.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::{fmt, io};
 
 use device_arena::{ALIGN, Arena, Fill};
 
 /// The begins of windows: shared and local memory, a kernel's parameters, functions, and global
-/// memory, the device's own and mapped memory.
+/// memory of the device's own.
 pub(crate) const SHARED: u64 = 0x0100_0000_0000_0000;
 pub(crate) const LOCAL: u64 = 0x0200_0000_0000_0000;
 pub(crate) const PARAM: u64 = 0x0300_0000_0000_0000;
 pub(crate) const CODE: u64 = 0x0400_0000_0000_0000;
 const DEVICE: u64 = 0x1000_0000_0000_0000;
-const MAPPED: u64 = 0x2000_0000_0000_0000;
 
-/// Size of the windows of shared and local memory and of parameters.
+/// Size of the windows of shared and local memory and of parameters. Offsets in one are smaller than
+/// any address of mapped memory.
 pub(crate) const WINDOW: u64 = 1 << 32;
 
 /// Whether a generic address is in global memory, allocated or not.
 pub(crate) const fn is_global(address: u64) -> bool {
-    matches!(address >> 60, 1 | 2)
+    address >> 60 == 1 || is_mapped(address)
 }
 
-/// Whether it is in mapped memory, which the host accesses too.
+/// Whether it is in mapped memory, which the host accesses too: whether it is one of the host's.
 pub(crate) const fn is_mapped(address: u64) -> bool {
-    address >> 60 == 2
+    address >= WINDOW && address >> 56 == 0
 }
 
 /// Flag of a step that the device can only read.
@@ -47,8 +48,8 @@ struct Region {
 }
 
 impl Region {
-    fn new(bytes: u64, window: u64) -> io::Result<Self> {
-        let arena = Arena::new(bytes, Some(window))?.with_gaps();
+    fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
+        let arena = Arena::new(bytes, window)?.with_gaps();
         let steps = arena.bytes().div_ceil(ALIGN) as usize;
         // Zeroed pages of the system: none is allocated yet.
         // SAFETY: zero bytes are `AtomicU16`s, and the layout is that of the array.
@@ -144,6 +145,8 @@ type Observer = Box<dyn Fn(Change) + Send + Sync>;
 pub struct Memory {
     device: Region,
     mapped: Region,
+    /// Memory of the host's own that is mapped: sizes by address.
+    registered: RwLock<BTreeMap<u64, u64>>,
     /// Blocks that device code allocated.
     heap: Mutex<HashSet<u64>>,
     observer: OnceLock<Observer>,
@@ -165,8 +168,9 @@ impl Memory {
     /// The system cannot reserve that much.
     pub fn new(bytes: u64) -> io::Result<Self> {
         Ok(Self {
-            device: Region::new(bytes, DEVICE)?,
-            mapped: Region::new(bytes, MAPPED)?,
+            device: Region::new(bytes, Some(DEVICE))?,
+            mapped: Region::new(bytes, None)?,
+            registered: RwLock::default(),
             heap: Mutex::default(),
             observer: OnceLock::new(),
         })
@@ -227,6 +231,47 @@ impl Memory {
         Some((host, address))
     }
 
+    /// Maps memory of the host, whose device address is its own. Returns whether it does not overlap
+    /// other such memory.
+    ///
+    /// # Safety
+    /// The memory stays valid until [`unregister`](Self::unregister), and is accessed meanwhile as device
+    /// memory is: atomically, or ordered with the accesses of kernels.
+    pub unsafe fn register(&self, host: NonNull<u8>, bytes: u64) -> bool {
+        let address = host.as_ptr().expose_provenance() as u64;
+        let mut registered = self.registered.write().unwrap_or_else(PoisonError::into_inner);
+        let before = registered.range(..address.saturating_add(bytes)).next_back();
+        if !is_mapped(address) || before.is_some_and(|(start, size)| start + size > address) {
+            return false;
+        }
+        registered.insert(address, bytes);
+        drop(registered);
+        self.report(Change::Mapped {
+            address,
+            bytes,
+            host,
+        });
+        true
+    }
+
+    /// Unmaps memory of [`register`](Self::register) that begins there. Returns its size.
+    pub fn unregister(&self, address: u64) -> Option<u64> {
+        let mut registered = self.registered.write().unwrap_or_else(PoisonError::into_inner);
+        let bytes = registered.remove(&address)?;
+        drop(registered);
+        self.report(Change::Freed { address, bytes });
+        Some(bytes)
+    }
+
+    /// The memory of the host that contains the range and is mapped: its begin and its size.
+    #[must_use]
+    pub fn registered_range(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
+        let registered = self.registered.read().unwrap_or_else(PoisonError::into_inner);
+        let (&start, &size) = registered.range(..=address).next_back()?;
+        let end = (address - start).checked_add(bytes)?;
+        (end <= size).then_some((start, size))
+    }
+
     /// Frees a block of either kind. Ignores other addresses.
     pub fn free(&self, address: u64) {
         let region = if is_mapped(address) {
@@ -237,6 +282,17 @@ impl Memory {
         region.free(address, |bytes| {
             self.report(Change::Freed { address, bytes });
         });
+    }
+
+    /// The size of the block of either kind that begins at an address.
+    #[must_use]
+    pub fn block(&self, address: u64) -> Option<u64> {
+        let region = if is_mapped(address) {
+            &self.mapped
+        } else {
+            &self.device
+        };
+        region.arena.block(address)
     }
 
     /// The nearest block to an address, if one is near: its begin and its size.
@@ -327,9 +383,15 @@ impl Memory {
         kind: AccessKind,
     ) -> Option<NonNull<u8>> {
         if is_mapped(address) {
-            self.mapped.resolve(address, bytes, kind)
+            let found = self.mapped.resolve(address, bytes, kind);
+            found.or_else(|| self.resolve_registered(address, bytes))
         } else {
             self.device.resolve(address, bytes, kind)
         }
+    }
+
+    fn resolve_registered(&self, address: u64, bytes: u64) -> Option<NonNull<u8>> {
+        self.registered_range(address, bytes)?;
+        NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))
     }
 }

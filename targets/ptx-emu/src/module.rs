@@ -9,7 +9,7 @@ use crate::code::op::{Pc, Slot, System};
 use crate::code::{Function, Resolve, Symbol, decode};
 use crate::error::{LoadError, SourceLocation, TextError};
 use crate::memory::{CODE, Memory};
-use crate::spec::MAX_SHARED;
+use crate::spec::{MAX_SHARED, MAX_THREADS};
 use crate::text::ast::{self, Init, Linkage, Space, StatementKind, Text, Variable};
 use crate::text::parse;
 
@@ -20,6 +20,19 @@ pub struct Part<'a> {
     pub name: &'a str,
     /// PTX.
     pub text: &'a str,
+}
+
+/// Checks a text by itself: what it refers to may be in another.
+///
+/// # Errors
+/// It is no PTX.
+pub fn check(name: &str, text: &str) -> Result<(), LoadError> {
+    let checked = parse(text).map(drop);
+    checked.map_err(|(line, what)| LoadError::Text {
+        part: name.to_owned(),
+        line,
+        what: Box::new(what),
+    })
 }
 
 /// A variable of a module.
@@ -226,6 +239,42 @@ impl Module {
             index,
             module: self.number,
         })
+    }
+
+    /// The kernels and their names.
+    pub fn kernels(&self) -> impl Iterator<Item = (&str, Kernel)> {
+        let kernels = self.kernels.iter();
+        kernels.map(|(name, &kernel)| (name.as_str(), kernel))
+    }
+
+    /// The memory of a variable that contains a range: its begin and its size.
+    #[must_use]
+    pub fn variable_around(&self, address: u64, bytes: u64) -> Option<Global> {
+        let mut starts = self.allocated.iter();
+        starts.find_map(|&start| {
+            let size = self.memory.block(start)?;
+            let end = address.checked_sub(start)?.checked_add(bytes)?;
+            (end <= size).then_some(Global {
+                address: start,
+                bytes: size,
+            })
+        })
+    }
+
+    /// The maximum threads of a block that a kernel's text allows.
+    #[must_use]
+    pub fn max_threads(&self, kernel: Kernel) -> u32 {
+        let function = &self.functions[kernel.index as usize];
+        let bound = function.reqntid.or(function.maxntid);
+        let bound = bound.map(|sizes| sizes.iter().map(|&n| u64::from(n)).product::<u64>());
+        bound.map_or(MAX_THREADS, |bound| bound.min(MAX_THREADS.into()) as u32)
+    }
+
+    /// Offsets and sizes of a kernel's parameters in its parameter memory.
+    #[must_use]
+    pub fn param_places(&self, kernel: Kernel) -> Vec<(u32, u32)> {
+        let params = &self.functions[kernel.index as usize].params;
+        params.iter().map(|slot| (slot.offset, slot.bytes)).collect()
     }
 
     /// Sizes of a kernel's parameters in bytes.

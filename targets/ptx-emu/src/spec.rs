@@ -11,10 +11,10 @@ pub enum Model {
 }
 
 /// Bytes of shared memory that a block may have, as on an `sm_90`.
-pub(crate) const MAX_SHARED: u64 = 227 << 10;
+pub const MAX_SHARED: u64 = 227 << 10;
 
 /// Threads that a block may have.
-pub(crate) const MAX_THREADS: u32 = 1024;
+pub const MAX_THREADS: u32 = 1024;
 
 /// Blocks of a grid.
-pub(crate) const MAX_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+pub const MAX_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];

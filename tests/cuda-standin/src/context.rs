@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use host_rt::device::{self, Device};
 use host_rt::env::Env;
-use standin::process::{handle, lock, setting};
+use emu_driver::process::{handle, lock, setting};
 
 use crate::code::{Answer, Code};
 use crate::copy::Engine;

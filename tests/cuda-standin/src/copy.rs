@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use host_rt::device::{DeviceAddr, Queue};
-use standin::process::{lock, setting};
+use emu_driver::process::{lock, setting};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use cudarc::driver::sys::CUdevice_attribute as A;
-use standin::process::setting;
+use emu_driver::process::setting;
 
 use crate::code::{Answer, Code};
 use crate::driver::with_driver;

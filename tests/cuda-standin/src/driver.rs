@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use standin::process::{lock, setting};
+use emu_driver::process::{lock, setting};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

@@ -1,6 +1,6 @@
 //! Injected failures: `REVOFF_STAND_IN_FAIL`.
 
-use standin::faults::Faults;
+use emu_driver::faults::Faults;
 
 use crate::code::Code;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUfunction_attribute as F;
 use host_rt::device::{Grid, Params};
 use standin::launch;
-use standin::process::lock;
+use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::{CString, c_void};
 
 use cudarc::driver::sys::CUjitInputType;
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::driver::with_context;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute as P};
 use host_rt::device::{DeviceAddr, Fill, MappedMemory};
-use standin::memory::soil;
-use standin::process::{handle, lock, setting};
+use emu_driver::fill::soil;
+use emu_driver::process::{handle, lock, setting};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

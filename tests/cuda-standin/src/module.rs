@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use host_rt::Image;
 use host_rt::device::Global;
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

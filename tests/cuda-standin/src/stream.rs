@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 
 use host_rt::device::Queue;
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use hsa_runtime_sys::*;
-use standin::process::setting;
+use emu_driver::process::setting;
 
 use crate::image::TARGET;
 use crate::state::{Answer, State, answer};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host_rt::device::Global;
 use hsa_runtime_sys::*;
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::content::Content;
 use crate::placed::Refused;

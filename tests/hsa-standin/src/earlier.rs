@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::slice::from_raw_parts;
 
 use hsa_runtime_sys::*;
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::agent::{CPU, gpu_agent};
 use crate::code::{find, hsa_executable_create_alt, load};

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 
 use hsa_runtime_sys::*;
-use standin::process::lock;
+use emu_driver::process::lock;
 
 use crate::agent::gpu_agent;
 use crate::state::{answer, state};

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use host_rt::device::{DeviceAddr, Fill};
 use hsa_runtime_sys::*;
-use standin::memory::soil;
-use standin::process::{handle, lock};
+use emu_driver::fill::soil;
+use emu_driver::process::{handle, lock};
 
 use crate::pool::Owner;
 use crate::state::{Answer, State, answer, state};

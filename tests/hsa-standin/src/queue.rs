@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use host_rt::device::{Grid, Params, Queue as HostQueue};
 use hsa_runtime_sys::*;
 use standin::launch;
-use standin::process::{handle, lock, setting};
+use emu_driver::process::{handle, lock, setting};
 
 use crate::agent::most_packets;
 use crate::code::say;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hsa_runtime_sys::*;
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 use crate::state::{Answer, State, answer, state};
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use host_rt::device::{self, Device};
 use host_rt::env::Env;
 use hsa_runtime_sys::*;
-use standin::process::{lock, setting};
+use emu_driver::process::{lock, setting};
 
 use crate::code::{self, Executable};
 use crate::content::KernelObject;

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use standin::process::{handle, lock};
+use emu_driver::process::{handle, lock};
 
 /// Queues that were left behind, and the resources kept for them.
 pub(crate) struct Zombies<T>(Mutex<Vec<Zombie<T>>>);

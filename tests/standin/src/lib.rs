@@ -3,16 +3,10 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`process`] | handles, settings, locks |
-//! | [`faults`] | injected failures |
-//! | [`memory`] | the contents of new memory |
 //! | [`declared`] | descriptions of an image |
 //! | [`launch`] | kernels |
 //! | [`loader`] | loading a stand-in instead of a driver |
 
 pub mod declared;
-pub mod faults;
 pub mod launch;
 pub mod loader;
-pub mod memory;
-pub mod process;

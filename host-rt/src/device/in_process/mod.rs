@@ -7,9 +7,7 @@
 //! | `queue` | queues: copies run at once if nothing is pending, otherwise in order |
 //! | `traits` | the trait of such a device |
 //! | `op` | queued operations, each started by the thread that completes its last dependency |
-//! | `bytes` | copies of memory that other threads use |
 
-mod bytes;
 pub(super) mod emu;
 pub(super) mod host;
 mod op;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shared_abi::words::{Store, SystemWords};
 
-use super::bytes::{copy_from_shared, copy_to_shared, words_at};
+use device_arena::bytes::{copy_from_shared, copy_to_shared, words_at};
 use super::{InProcess, MAX_THREADS, QueueOp, Work};
 use crate::device::bounds::check_word;
 use crate::device::{

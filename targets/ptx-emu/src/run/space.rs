@@ -64,6 +64,9 @@ impl Spaces<'_> {
                     {
                         Err(unreachable("constant"))
                     }
+                    None if memory::is_mapped(address) => {
+                        Err(unreachable("memory of the host that is not mapped"))
+                    }
                     None => Err(unreachable("not allocated")),
                 }
             }

@@ -8,7 +8,7 @@ use shared_abi::words::{Coherent, SystemWords};
 /// `from` is readable for `len` bytes, which no one writes meanwhile; those at `to` lie in one
 /// allocation, which begins at a multiple of 8 bytes, and other threads access them atomically or
 /// ordered with this.
-pub(super) unsafe fn copy_to_shared(to: *mut u8, from: *const u8, len: usize) {
+pub unsafe fn copy_to_shared(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         let (words, offset) = words_at(to);
@@ -20,7 +20,7 @@ pub(super) unsafe fn copy_to_shared(to: *mut u8, from: *const u8, len: usize) {
 ///
 /// # Safety
 /// As for [`copy_to_shared`], with both sides exchanged.
-pub(super) unsafe fn copy_from_shared(to: *mut u8, from: *mut u8, len: usize) {
+pub unsafe fn copy_from_shared(to: *mut u8, from: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         let (words, offset) = words_at(from);
@@ -33,7 +33,7 @@ pub(super) unsafe fn copy_from_shared(to: *mut u8, from: *mut u8, len: usize) {
 /// # Safety
 /// As for [`Coherent::new`], for the bytes that are accessed from the offset on. Their allocation
 /// begins at a multiple of 8 bytes, and so contains the whole first word.
-pub(super) unsafe fn words_at(place: *mut u8) -> (Coherent, usize) {
+pub unsafe fn words_at(place: *mut u8) -> (Coherent, usize) {
     // SAFETY: the caller's promise for `Coherent::new`; aligned to 8 bytes.
     let words = unsafe { Coherent::new(place.map_addr(|address| address & !7)) };
     (words, place.addr() & 7)

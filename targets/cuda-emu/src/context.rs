@@ -1,0 +1,167 @@
+//! Contexts: their resources and their state.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+
+use emu_driver::process::{handle, lock};
+use ptx_emu::{Fault, Running};
+
+use crate::code::{Answer, Code};
+use crate::copy::engine::Engine;
+use crate::driver::settings;
+use crate::event::Event;
+use crate::gpu::Gpu;
+use crate::link::Linker;
+use crate::memory::{Block, Pinned};
+use crate::module::Module;
+use crate::progress::Progress;
+use crate::stream::Stream;
+
+/// A context.
+pub(crate) struct Context {
+    pub(crate) handle: u64,
+    pub(crate) gpu: Arc<Gpu>,
+    pub(crate) flags: u32,
+    pub(crate) is_primary: bool,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) owned: Mutex<Owned>,
+    /// By the numbers of `CUlimit`, those that were set.
+    pub(crate) limits: Mutex<HashMap<u32, usize>>,
+    /// Kernels that may be running.
+    kernels: Mutex<Vec<Running>>,
+    /// What broke it.
+    fault: Mutex<Option<String>>,
+}
+
+/// Resources created in a context and not destroyed. Numbers are handles or addresses.
+#[derive(Default)]
+pub(crate) struct Owned {
+    pub(crate) blocks: BTreeMap<u64, Block>,
+    pub(crate) pinned: BTreeMap<u64, Arc<Pinned>>,
+    /// Memory of the host's that is mapped: flags.
+    pub(crate) registered: BTreeMap<u64, u32>,
+    pub(crate) streams: HashMap<u64, Arc<Stream>>,
+    pub(crate) events: HashMap<u64, Arc<Event>>,
+    pub(crate) modules: HashMap<u64, Arc<Module>>,
+    /// The modules of libraries, by the handles of these; not the caller's to unload.
+    pub(crate) libraries: HashMap<u64, Arc<Module>>,
+    pub(crate) linkers: HashMap<u64, Linker>,
+    /// The default streams, which are made when they are used and are not the caller's to destroy.
+    pub(crate) legacy: Option<Arc<Stream>>,
+    /// See there.
+    pub(crate) of_threads: HashMap<ThreadId, Arc<Stream>>,
+}
+
+impl Owned {
+    /// All streams.
+    pub(crate) fn all_streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
+        let default = self.legacy.iter().chain(self.of_threads.values());
+        self.streams.values().chain(default)
+    }
+
+    /// All modules.
+    pub(crate) fn all_modules(&self) -> impl Iterator<Item = &Arc<Module>> {
+        self.modules.values().chain(self.libraries.values())
+    }
+}
+
+impl Context {
+    pub(crate) fn new(gpu: Arc<Gpu>, flags: u32, is_primary: bool) -> Arc<Self> {
+        Arc::new(Self {
+            handle: handle(),
+            gpu,
+            flags,
+            is_primary,
+            progress: Arc::default(),
+            engine: Arc::default(),
+            owned: Mutex::default(),
+            limits: Mutex::default(),
+            kernels: Mutex::default(),
+            fault: Mutex::default(),
+        })
+    }
+
+    /// Waits for everything in all streams.
+    pub(crate) fn wait(&self) -> Answer {
+        let streams: Vec<_> = lock(&self.owned).all_streams().cloned().collect();
+        streams.iter().try_for_each(|stream| stream.end().wait())?;
+        self.progress.broken().map_or(Ok(()), Err)
+    }
+
+    /// For functions whose waiting NVIDIA does not document: callers must handle both, so a setting
+    /// decides.
+    pub(crate) fn perhaps_wait(&self) -> Answer {
+        if settings().frees_wait {
+            self.wait()
+        } else {
+            self.progress.broken().map_or(Ok(()), Err)
+        }
+    }
+
+    /// Runs until the kernel's end; a fault breaks the context.
+    pub(crate) fn finish(&self, kernel: Running) -> Result<(), Fault> {
+        lock(&self.kernels).push(kernel.clone());
+        if self.progress.broken().is_some() {
+            // It was broken before the kernel was there to be stopped.
+            kernel.stop();
+        }
+        let outcome = kernel.wait(None).unwrap_or(Ok(()));
+        lock(&self.kernels).retain(|running| !running.is_over());
+        outcome
+    }
+
+    /// Makes all functions fail with this code, and ends all kernels; the first code stays.
+    pub(crate) fn break_with(&self, code: Code) {
+        self.progress.break_with(code);
+        for kernel in &*lock(&self.kernels) {
+            kernel.stop();
+        }
+    }
+
+    /// Breaks it because of a kernel's fault.
+    pub(crate) fn break_by(&self, code: Code, fault: &Fault) {
+        if self.progress.broken().is_none() {
+            let said = lock(&self.fault).get_or_insert_with(|| fault.to_string()).clone();
+            (self.gpu.report)(&said);
+        }
+        self.break_with(code);
+    }
+
+    /// What broke it, if that was a fault.
+    pub(crate) fn fault(&self) -> Option<String> {
+        lock(&self.fault).clone()
+    }
+
+    /// Destroys everything in it; returns the number of resources that the caller should have
+    /// destroyed.
+    pub(crate) fn destroy(&self) -> u64 {
+        let owned = std::mem::take(&mut *lock(&self.owned));
+        owned.all_streams().for_each(|stream| stream.close());
+        self.progress.wait_for_workers();
+        let memory = self.gpu.machine.memory();
+        owned.blocks.keys().for_each(|&address| memory.free(address));
+        for &address in owned.registered.keys() {
+            memory.unregister(address);
+        }
+        if self.progress.broken().is_some() {
+            return 0;
+        }
+        let counts = [
+            ("blocks of memory", owned.blocks.len()),
+            ("blocks of pinned memory", owned.pinned.len()),
+            ("blocks of registered memory", owned.registered.len()),
+            ("streams", owned.streams.len()),
+            ("events", owned.events.len()),
+            ("modules", owned.modules.len()),
+            ("linkers", owned.linkers.len()),
+        ];
+        let leaked = counts.into_iter().filter(|&(_, count)| count > 0);
+        let say = |(what, count): (&str, usize)| {
+            tracing::warn!(count, "a context is destroyed with {what}");
+            count as u64
+        };
+        leaked.map(say).sum()
+    }
+}

@@ -1,0 +1,125 @@
+//! Copies. Ranges are checked when a copy is queued; freeing memory before the copy runs breaks the
+//! context.
+//!
+//! | file | job |
+//! |---|---|
+//! | `place` | the memory that copies name |
+//! | `engine` | the order of copies |
+//! | `line` | functions for one range |
+//! | `rows` | functions for rectangles |
+//! | `set` | filling memory |
+
+pub(crate) mod engine;
+pub mod line;
+pub(crate) mod place;
+pub mod rows;
+pub mod set;
+
+use std::sync::Arc;
+
+use emu_driver::process::lock;
+
+use self::place::Range;
+use crate::code::Answer;
+use crate::context::Context;
+use crate::driver::settings;
+use crate::gpu::Gpu;
+use crate::stream::Stream;
+
+/// Bytes that are copied at a time between two places that kernels may use.
+const PIECE: usize = 64 << 10;
+
+/// A piece of a copy: its offsets in both ranges, and its length.
+type Piece = (usize, usize, usize);
+
+/// What a copy reads.
+enum Source {
+    /// Memory that is read when the stream gets there.
+    Range(Range),
+    /// Bytes that were read when the copy was queued, from memory that the driver cannot read later.
+    Staged(Vec<u8>),
+}
+
+/// Copies pieces.
+///
+/// # Safety
+/// Both sides have these pieces.
+unsafe fn perform(gpu: &Gpu, to: &Range, from: &Source, pieces: &[Piece]) -> Answer {
+    let to = to.resolve(gpu)?;
+    match from {
+        Source::Staged(bytes) => {
+            for &(into, at, len) in pieces {
+                // SAFETY: the caller's promise.
+                unsafe { to.write(gpu, into, bytes[at..].as_ptr(), len) };
+            }
+        }
+        Source::Range(from) => {
+            let from = from.resolve(gpu)?;
+            let mut between = vec![0; PIECE];
+            for &(into, at, len) in pieces {
+                for done in (0..len).step_by(PIECE) {
+                    let len = PIECE.min(len - done);
+                    // SAFETY: the caller's promise; `between` is long enough.
+                    unsafe {
+                        from.read(gpu, at + done, between.as_mut_ptr(), len);
+                        to.write(gpu, into + done, between.as_ptr(), len);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Queues a copy. `from_host` says how many bytes to read at once from the host's ordinary memory.
+///
+/// # Safety
+/// Both sides have these pieces, until the stream has made the copy.
+unsafe fn queue(
+    context: &Context,
+    stream: &Arc<Stream>,
+    to: Range,
+    (from, from_host): (Range, Option<usize>),
+    pieces: Vec<Piece>,
+) -> Answer {
+    let from = match from_host {
+        Some(len) => {
+            let mut bytes = vec![0; len];
+            let place = from.resolve(&context.gpu)?;
+            // SAFETY: the caller's promise.
+            unsafe { place.read(&context.gpu, 0, bytes.as_mut_ptr(), len) };
+            Source::Staged(bytes)
+        }
+        None => Source::Range(from),
+    };
+    let gpu = Arc::clone(&context.gpu);
+    in_turn(context, stream, move || {
+        // SAFETY: the caller's promise.
+        unsafe { perform(&gpu, &to, &from, &pieces) }
+    })
+}
+
+/// Queues an operation of the copy engine.
+fn in_turn(
+    context: &Context,
+    stream: &Arc<Stream>,
+    work: impl FnOnce() -> Answer + Send + 'static,
+) -> Answer {
+    let delay = settings().copy_delay;
+    let delayed = move || {
+        if !delay.is_zero() {
+            std::thread::sleep(delay);
+        }
+        work()
+    };
+    if !settings().copies_in_order {
+        return context.queue(stream, delayed);
+    }
+    let _order = lock(&context.engine.order);
+    let ticket = context.engine.ticket();
+    let progress = Arc::clone(&context.progress);
+    context.queue(stream, move || {
+        ticket.wait(&progress);
+        delayed()
+    })
+}

@@ -1,0 +1,144 @@
+//! The memory that copies name.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+
+use device_arena::bytes::{copy_from_shared, copy_to_shared};
+
+use crate::code::{Answer, Code};
+use crate::context::Context;
+use crate::gpu::Gpu;
+use crate::memory::Pinned;
+
+/// A range of memory, which may be freed before it is used.
+pub(crate) enum Range {
+    /// Device memory.
+    Device(u64, usize),
+    /// Pinned memory.
+    Pinned(Weak<Pinned>, u64),
+    /// The host's memory, mapped or not, which the caller keeps.
+    Host(u64),
+}
+
+impl Range {
+    /// A range that kernels can reach.
+    ///
+    /// # Errors
+    /// It is not in one piece of such memory.
+    pub(crate) fn of_device(context: &Context, address: u64, len: usize) -> Answer<Self> {
+        if context.device_memory(address, len as u64).is_some() {
+            return Ok(Self::Device(address, len));
+        }
+        if let Some(pinned) = context.pinned(address, len as u64) {
+            return Ok(Self::Pinned(Arc::downgrade(&pinned), address));
+        }
+        let memory = context.gpu.machine.memory();
+        let registered = memory.registered_range(address, len as u64);
+        registered.map(|_| Self::Host(address)).ok_or(Code::INVALID_VALUE)
+    }
+
+    /// A range at a pointer of either side, and whether it is the host's ordinary memory.
+    ///
+    /// # Errors
+    /// The pointer is the device's, but not of one piece of memory.
+    pub(crate) fn of_either(context: &Context, address: u64, len: usize) -> Answer<(Self, bool)> {
+        match Self::of_device(context, address, len) {
+            Ok(range) => Ok((range, false)),
+            // Device memory has addresses that the host cannot have.
+            Err(code) if address == 0 || address >> 56 != 0 => Err(code),
+            Err(_) => Ok((Self::Host(address), true)),
+        }
+    }
+
+    /// Where it is now.
+    ///
+    /// # Errors
+    /// It was freed.
+    pub(crate) fn resolve(&self, gpu: &Gpu) -> Answer<Place> {
+        let place = |at, address, is_shared, held| Place {
+            at,
+            address,
+            is_shared,
+            _held: held,
+        };
+        match self {
+            Self::Device(address, len) => {
+                let host = gpu.machine.memory().host(*address, *len as u64);
+                let host = host.ok_or(Code::ILLEGAL_ADDRESS)?;
+                Ok(place(host.as_ptr(), *address, true, None))
+            }
+            Self::Pinned(pinned, address) => {
+                let held = pinned.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?;
+                let offset = address - held.address;
+                let at = held.host.as_ptr().wrapping_add(offset as usize);
+                Ok(place(at, *address, true, Some(held)))
+            }
+            Self::Host(address) => {
+                let at = std::ptr::with_exposed_provenance_mut(*address as usize);
+                Ok(place(at, *address, false, None))
+            }
+        }
+    }
+}
+
+/// Where a range is.
+pub(crate) struct Place {
+    at: *mut u8,
+    address: u64,
+    /// Whether kernels may use it at the same time.
+    is_shared: bool,
+    _held: Option<Arc<Pinned>>,
+}
+
+impl Place {
+    /// The host's pointer to its first byte.
+    pub(crate) fn at(&self) -> *mut u8 {
+        self.at
+    }
+
+    /// Copies bytes from it.
+    ///
+    /// # Safety
+    /// There are `len` bytes from `offset` on, and at `to`.
+    pub(super) unsafe fn read(&self, gpu: &Gpu, offset: usize, to: *mut u8, len: usize) {
+        let from = self.at.wrapping_add(offset);
+        if self.is_shared {
+            // SAFETY: the caller's promise; blocks of device memory and of pinned memory begin at
+            // multiples of 256 bytes, and kernels access them atomically.
+            unsafe { copy_from_shared(to, from, len) };
+            gpu.machine.host_read(self.address + offset as u64, len as u64);
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { to.copy_from(from, len) };
+        }
+    }
+
+    /// Copies bytes to it.
+    ///
+    /// # Safety
+    /// There are `len` bytes from `offset` on, and at `from`.
+    pub(super) unsafe fn write(&self, gpu: &Gpu, offset: usize, from: *const u8, len: usize) {
+        let to = self.at.wrapping_add(offset);
+        if self.is_shared {
+            let address = self.address + offset as u64;
+            if len == 4 && address.is_multiple_of(4) {
+                let mut word = [0; 4];
+                // SAFETY: the caller's promise.
+                unsafe { word.as_mut_ptr().copy_from_nonoverlapping(from, 4) };
+                // SAFETY: the caller's promise; blocks are aligned to more, and kernels access them
+                // atomically.
+                let place = unsafe { AtomicU32::from_ptr(to.cast()) };
+                // Release: a device thread that waits for the word sees earlier copies.
+                place.store(u32::from_ne_bytes(word), Ordering::Release);
+            } else {
+                // SAFETY: the caller's promise; blocks of device memory and of pinned memory begin at
+                // multiples of 256 bytes, and kernels access them atomically.
+                unsafe { copy_to_shared(to, from, len) };
+            }
+            gpu.machine.host_wrote(address, len as u64);
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { to.copy_from(from, len) };
+        }
+    }
+}

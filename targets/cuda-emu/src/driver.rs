@@ -1,0 +1,241 @@
+//! The state of the process: devices, contexts, and which context is a thread's current one.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, RwLock};
+
+use emu_driver::process::lock;
+use ptx_emu::Options;
+
+use crate::code::{Answer, Code};
+use crate::context::Context;
+use crate::environment;
+use crate::faults;
+use crate::gpu::{Gpu, Report};
+use crate::pointers::Out;
+use crate::settings::Settings;
+
+/// The driver.
+pub(crate) struct Driver {
+    pub(crate) settings: Settings,
+    /// By their numbers; none where one was removed.
+    gpus: RwLock<Vec<Option<Arc<Gpu>>>>,
+    /// By their handles.
+    contexts: Mutex<HashMap<u64, Arc<Context>>>,
+    is_started: AtomicBool,
+    /// Resources that contexts still held when they were destroyed.
+    leaks: AtomicU64,
+}
+
+static DRIVER: LazyLock<Driver> = LazyLock::new(|| Driver {
+    settings: Settings::read(),
+    gpus: RwLock::default(),
+    contexts: Mutex::default(),
+    is_started: AtomicBool::new(false),
+    leaks: AtomicU64::new(0),
+});
+
+thread_local! {
+    /// Handles of the calling thread's contexts; the last one is current.
+    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Settings of the process.
+pub(crate) fn settings() -> &'static Settings {
+    &DRIVER.settings
+}
+
+/// The calling thread's contexts.
+pub(crate) fn with_current<T>(run: impl FnOnce(&mut Vec<u64>) -> T) -> T {
+    CURRENT.with_borrow_mut(run)
+}
+
+/// The handle of the calling thread's context; 0 for none.
+pub(crate) fn current() -> u64 {
+    with_current(|contexts| contexts.last().copied().unwrap_or(0))
+}
+
+impl Driver {
+    pub(crate) fn gpu(&self, device: i32) -> Answer<Arc<Gpu>> {
+        let index = usize::try_from(device).map_err(|_| Code::INVALID_DEVICE)?;
+        let gpus = self.gpus.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        gpus.get(index).cloned().flatten().ok_or(Code::INVALID_DEVICE)
+    }
+
+    pub(crate) fn gpu_count(&self) -> usize {
+        self.gpus.read().unwrap_or_else(|poisoned| poisoned.into_inner()).len()
+    }
+
+    pub(crate) fn context(&self, handle: u64) -> Option<Arc<Context>> {
+        lock(&self.contexts).get(&handle).cloned()
+    }
+
+    /// All contexts that there are.
+    pub(crate) fn contexts(&self) -> Vec<Arc<Context>> {
+        lock(&self.contexts).values().cloned().collect()
+    }
+
+    pub(crate) fn add(&self, context: &Arc<Context>) {
+        lock(&self.contexts).insert(context.handle, Arc::clone(context));
+    }
+
+    /// Destroys a context, and counts what it still held.
+    pub(crate) fn destroy(&self, context: &Context) {
+        lock(&self.contexts).remove(&context.handle);
+        // Relaxed: a count that is read at the end.
+        self.leaks.fetch_add(context.destroy(), Ordering::Relaxed);
+    }
+}
+
+/// Adds a GPU to this process's driver, and returns its number. A process that adds one has only those
+/// that it adds; otherwise `cuInit` adds those of the environment.
+///
+/// # Errors
+/// An option is out of bounds, or the system cannot reserve the memory.
+pub fn add_gpu(options: Options, report: Report) -> std::io::Result<i32> {
+    let mut gpus = DRIVER.gpus.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let number = gpus.len() as i32;
+    gpus.push(Some(Arc::new(Gpu::new(number, options, report)?)));
+    Ok(number)
+}
+
+/// Removes a GPU of [`add_gpu`], whose contexts are released.
+pub fn remove_gpu(number: i32) {
+    let mut gpus = DRIVER.gpus.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let gpu = usize::try_from(number).ok().and_then(|number| gpus.get_mut(number));
+    let removed = gpu.and_then(Option::take);
+    drop(gpus);
+    drop(removed);
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
+}
+
+/// A function without preconditions: its result in C's form. A fault of the emulator's own is an error
+/// of the function, since a panic must not reach C.
+pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
+    let answer = catch_unwind(AssertUnwindSafe(|| match faults::of_call(function) {
+        Some(code) => Err(code),
+        None => run(),
+    }));
+    let answer = answer.unwrap_or_else(|panic| {
+        tracing::error!(function, reason = message(&*panic), "the emulated driver panicked");
+        Err(Code::UNKNOWN)
+    });
+    if let Err(code) = answer
+        && code != Code::NOT_READY
+    {
+        tracing::debug!(function, code = code.0, "failed");
+    }
+    answer.err().unwrap_or(Code::SUCCESS).0
+}
+
+/// A function that requires an initialised driver.
+pub(crate) fn with_driver(function: &str, run: impl FnOnce(&'static Driver) -> Answer) -> u32 {
+    answer(function, || run(started()?))
+}
+
+/// The driver after `cuInit`.
+fn started() -> Answer<&'static Driver> {
+    // Acquire pairs with the release of `cuInit`, on another thread.
+    let is_started = DRIVER.is_started.load(Ordering::Acquire);
+    is_started.then_some(&*DRIVER).ok_or(Code::NOT_INITIALIZED)
+}
+
+/// The calling thread's context, broken or not.
+pub(crate) fn current_context() -> Answer<Arc<Context>> {
+    let driver = started()?;
+    match current() {
+        0 => Err(Code::INVALID_CONTEXT),
+        current => driver.context(current).ok_or(Code::CONTEXT_IS_DESTROYED),
+    }
+}
+
+/// A function that requires a current, usable context.
+pub(crate) fn with_context(function: &str, run: impl FnOnce(&Arc<Context>) -> Answer) -> u32 {
+    let context = match current_context() {
+        Ok(context) => context,
+        Err(code) => return code.0,
+    };
+    if let Some(code) = context.progress.broken() {
+        return code.0;
+    }
+    let code = answer(function, || run(&context));
+    if Code(code).is_sticky() {
+        context.break_with(Code(code));
+    }
+    code
+}
+
+/// All contexts, for functions that accept another context than the current one.
+pub(crate) fn contexts() -> Vec<Arc<Context>> {
+    DRIVER.contexts()
+}
+
+/// The context with a handle; 0 is the current one.
+pub(crate) fn context_of(handle: u64) -> Answer<Arc<Context>> {
+    match handle {
+        0 => current_context(),
+        handle => started()?.context(handle).ok_or(Code::INVALID_CONTEXT),
+    }
+}
+
+/// The fault that broke a context, in words; `None` if there was none.
+#[must_use]
+pub fn fault_of(context: u64) -> Option<String> {
+    DRIVER.context(context)?.fault()
+}
+
+/// Counts of this process, for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Contexts.
+    pub contexts: u64,
+    /// Resources that contexts still held when they were destroyed. Those of broken contexts do not
+    /// count, since they could not be freed.
+    pub leaks: u64,
+    /// Injected failures.
+    pub faults: u64,
+    /// Calls of `cuStreamQuery` and of `cuStreamSynchronize`.
+    pub stream_queries: u64,
+    /// See there.
+    pub stream_waits: u64,
+}
+
+/// The counts so far.
+#[must_use]
+pub fn counts() -> Counts {
+    let (stream_queries, stream_waits) = crate::stream::calls();
+    Counts {
+        contexts: DRIVER.contexts().len() as u64,
+        // Relaxed: read at the end.
+        leaks: DRIVER.leaks.load(Ordering::Relaxed),
+        faults: faults::injected(),
+        stream_queries,
+        stream_waits,
+    }
+}
+
+pub extern "C" fn cuInit(flags: u32) -> u32 {
+    answer("cuInit", || {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        if DRIVER.gpu_count() == 0 && !DRIVER.is_started.load(Ordering::Acquire) {
+            environment::add_gpus()?;
+        }
+        // Release pairs with the acquire of `started`.
+        DRIVER.is_started.store(true, Ordering::Release);
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuDriverGetVersion(version: Out<i32>) -> u32 {
+    answer("cuDriverGetVersion", || version.set(settings().version))
+}

@@ -1,0 +1,129 @@
+//! Events: recorded places in streams.
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use cudarc::driver::sys::CUevent_flags;
+use emu_driver::process::{handle, lock};
+
+use crate::code::{Answer, Code};
+use crate::context::Context;
+use crate::driver::with_context;
+use crate::pointers::Out;
+use crate::stream::Place;
+
+const NO_TIMING: u32 = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+
+/// An event.
+#[derive(Default)]
+pub(crate) struct Event {
+    flags: u32,
+    recorded: Mutex<Option<Recorded>>,
+}
+
+/// A recorded place, and when it was reached, if the event measures time.
+#[derive(Clone)]
+struct Recorded {
+    place: Place,
+    time: Arc<OnceLock<Instant>>,
+}
+
+impl Event {
+    /// The place recorded last.
+    pub(crate) fn place(&self) -> Option<Place> {
+        Some(lock(&self.recorded).clone()?.place)
+    }
+
+    /// When it was reached.
+    fn time(&self) -> Answer<Instant> {
+        let recorded = lock(&self.recorded).clone();
+        let recorded = recorded.filter(|_| self.flags & NO_TIMING == 0);
+        let recorded = recorded.ok_or(Code::INVALID_HANDLE)?;
+        recorded.place.query()?;
+        recorded.time.get().copied().ok_or(Code::NOT_READY)
+    }
+}
+
+impl Context {
+    /// The event with this handle.
+    pub(crate) fn event(&self, event: u64) -> Answer<Arc<Event>> {
+        let found = lock(&self.owned).events.get(&event).cloned();
+        found.ok_or(Code::INVALID_HANDLE)
+    }
+}
+
+pub extern "C" fn cuEventCreate(event: Out<u64>, flags: u32) -> u32 {
+    with_context("cuEventCreate", |context| {
+        if flags > 7 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let handle = handle();
+        event.set(handle)?;
+        let made = Event {
+            flags,
+            ..Event::default()
+        };
+        lock(&context.owned).events.insert(handle, Arc::new(made));
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuEventDestroy_v2(event: u64) -> u32 {
+    with_context("cuEventDestroy_v2", |context| {
+        let destroyed = lock(&context.owned).events.remove(&event);
+        destroyed.map(|_| ()).ok_or(Code::INVALID_HANDLE)
+    })
+}
+
+fn record(context: &Context, event: u64, stream: u64, default: u64) -> Answer {
+    let stream = context.stream(stream, default)?;
+    let event = context.event(event)?;
+    let time = Arc::<OnceLock<Instant>>::default();
+    if event.flags & NO_TIMING == 0 {
+        let reached = Arc::clone(&time);
+        context.queue(&stream, move || {
+            reached.get_or_init(Instant::now);
+            Ok(())
+        })?;
+    }
+    let place = context.end(&stream)?;
+    *lock(&event.recorded) = Some(Recorded { place, time });
+    Ok(())
+}
+
+pub extern "C" fn cuEventRecord<const DEFAULT: u64>(event: u64, stream: u64) -> u32 {
+    with_context("cuEventRecord", |context| record(context, event, stream, DEFAULT))
+}
+
+pub extern "C" fn cuEventRecordWithFlags<const DEFAULT: u64>(event: u64, stream: u64, flags: u32) -> u32 {
+    with_context("cuEventRecordWithFlags", |context| {
+        if flags > 1 {
+            return Err(Code::INVALID_VALUE);
+        }
+        record(context, event, stream, DEFAULT)
+    })
+}
+
+pub extern "C" fn cuEventQuery(event: u64) -> u32 {
+    with_context("cuEventQuery", |context| {
+        let place = context.event(event)?.place();
+        place.map_or(Ok(()), |place| place.query())
+    })
+}
+
+pub extern "C" fn cuEventSynchronize(event: u64) -> u32 {
+    with_context("cuEventSynchronize", |context| {
+        let place = context.event(event)?.place();
+        place.map_or(Ok(()), |place| place.wait())
+    })
+}
+
+/// In milliseconds.
+pub extern "C" fn cuEventElapsedTime(elapsed: Out<f32>, from: u64, to: u64) -> u32 {
+    with_context("cuEventElapsedTime", |context| {
+        let (from, to) = (context.event(from)?.time()?, context.event(to)?.time()?);
+        let forward = to.saturating_duration_since(from).as_secs_f32();
+        let back = from.saturating_duration_since(to).as_secs_f32();
+        elapsed.set(1e3 * (forward - back))
+    })
+}

@@ -1,0 +1,17 @@
+//! Injected failures: `REVOFF_EMU_FAIL`.
+
+use emu_driver::faults::Faults;
+
+use crate::code::Code;
+
+static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
+
+/// Counts a call of `function`; returns the injected error, if there is one.
+pub(crate) fn of_call(function: &str) -> Option<Code> {
+    FAULTS.of_call(function).map(Code)
+}
+
+/// The number of injected failures so far.
+pub(crate) fn injected() -> u64 {
+    FAULTS.injected()
+}

@@ -1,0 +1,365 @@
+//! Streams: one thread each, which performs operations in order.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::sys::CUstream_flags;
+use emu_driver::process::{handle, lock};
+
+use crate::code::{Answer, Code};
+use crate::context::Context;
+use crate::driver::{contexts, with_context};
+use crate::pointers::Out;
+use crate::progress::Progress;
+
+/// The default streams' handles. A handle of 0 means one of them: which one, depends on the function.
+pub const LEGACY: u64 = 1;
+/// See there.
+pub const PER_THREAD: u64 = 2;
+
+const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+
+/// The highest priority; the lowest is 0.
+pub(crate) const HIGHEST_PRIORITY: i32 = -5;
+
+/// An operation of a stream.
+type Work = Box<dyn FnOnce() -> Answer + Send>;
+
+/// What a stream waits for without being told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// It is the legacy default stream: for all blocking streams.
+    Legacy,
+    /// For the legacy default stream.
+    Blocking,
+    /// For nothing.
+    Alone,
+}
+
+/// A stream.
+pub(crate) struct Stream {
+    pub(crate) handle: u64,
+    order: Order,
+    priority: i32,
+    progress: Arc<Progress>,
+    queued: Mutex<Queued>,
+    /// The number of finished operations; written by `Progress::advance`.
+    done: AtomicU64,
+}
+
+struct Queued {
+    /// The way to the thread, which begins with the first operation. It ends after its pending work once
+    /// the stream is destroyed.
+    work: Option<Sender<Work>>,
+    is_closed: bool,
+    /// The number of operations queued so far.
+    count: u64,
+}
+
+/// A place in a stream: after `count` operations.
+#[derive(Clone)]
+pub(crate) struct Place {
+    stream: Arc<Stream>,
+    count: u64,
+}
+
+impl Place {
+    /// Whether it is reached.
+    pub(crate) fn is_reached(&self) -> bool {
+        // Acquire pairs with the worker's release: the operations' effects are visible.
+        self.stream.done.load(Ordering::Acquire) >= self.count
+    }
+
+    /// Waits until it is reached, or never will be.
+    pub(crate) fn wait(&self) -> Answer {
+        let progress = &self.stream.progress;
+        if !self.is_reached() {
+            progress.wait_until(|| self.is_reached());
+        }
+        progress.broken().map_or(Ok(()), Err)
+    }
+
+    /// `NOT_READY` until it is reached; then the context's error, if there is one.
+    pub(crate) fn query(&self) -> Answer {
+        if !self.is_reached() {
+            return Err(self.stream.progress.broken().unwrap_or(Code::NOT_READY));
+        }
+        // In this order: a worker breaks the context before it counts the operation that did so. In
+        // the other order, a fault between the two checks would count as success.
+        self.stream.progress.broken().map_or(Ok(()), Err)
+    }
+}
+
+impl Stream {
+    fn new(context: &Context, handle: u64, order: Order, priority: i32) -> Arc<Self> {
+        Arc::new(Self {
+            handle,
+            order,
+            priority,
+            progress: Arc::clone(&context.progress),
+            queued: Mutex::new(Queued {
+                work: None,
+                is_closed: false,
+                count: 0,
+            }),
+            done: AtomicU64::new(0),
+        })
+    }
+
+    fn start(self: &Arc<Self>) -> Answer<Sender<Work>> {
+        let (sender, receiver) = channel();
+        let worker = Arc::clone(self);
+        self.progress.add_worker();
+        let thread = std::thread::Builder::new()
+            .name("stream".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || worker.work(&receiver));
+        if thread.is_err() {
+            self.progress.remove_worker();
+            return Err(Code::OUT_OF_MEMORY);
+        }
+        Ok(sender)
+    }
+
+    fn work(&self, work: &Receiver<Work>) {
+        for work in work {
+            // Nothing starts in a broken context.
+            if self.progress.broken().is_none()
+                && let Err(code) = work()
+            {
+                self.progress.break_with(code);
+            }
+            self.progress.advance(|| {
+                // Release: see `is_reached`.
+                self.done.fetch_add(1, Ordering::Release);
+            });
+        }
+        self.progress.remove_worker();
+    }
+
+    /// Queues an operation. Its error breaks the context.
+    fn queue(self: &Arc<Self>, work: Work) -> Answer {
+        let mut queued = lock(&self.queued);
+        if queued.is_closed {
+            return Err(Code::INVALID_HANDLE);
+        }
+        let sender = match queued.work.take() {
+            Some(sender) => sender,
+            None => self.start()?,
+        };
+        let sent = sender.send(work);
+        queued.work = Some(sender);
+        sent.map_err(|_| Code::UNKNOWN)?;
+        queued.count += 1;
+        Ok(())
+    }
+
+    /// The place after everything queued so far.
+    pub(crate) fn end(self: &Arc<Self>) -> Place {
+        Place {
+            stream: Arc::clone(self),
+            count: lock(&self.queued).count,
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        let mut queued = lock(&self.queued);
+        queued.work = None;
+        queued.is_closed = true;
+    }
+}
+
+impl Context {
+    /// The stream with this handle; `default` is that of 0.
+    pub(crate) fn stream(&self, stream: u64, default: u64) -> Answer<Arc<Stream>> {
+        let mut owned = lock(&self.owned);
+        let stream = if stream == 0 { default } else { stream };
+        match stream {
+            LEGACY => {
+                let legacy = owned.legacy.get_or_insert_with(|| Stream::new(self, LEGACY, Order::Legacy, 0));
+                Ok(Arc::clone(legacy))
+            }
+            PER_THREAD => {
+                let thread = std::thread::current().id();
+                let new = || Stream::new(self, PER_THREAD, Order::Blocking, 0);
+                Ok(Arc::clone(owned.of_threads.entry(thread).or_insert_with(new)))
+            }
+            stream => owned.streams.get(&stream).cloned().ok_or(Code::INVALID_HANDLE),
+        }
+    }
+
+    /// The places that the next operation of a stream waits for because of its kind. Source: the CUDA
+    /// driver API, "Stream synchronization behavior".
+    fn implied(&self, stream: &Arc<Stream>) -> Vec<Place> {
+        let owned = lock(&self.owned);
+        let places: Vec<_> = match stream.order {
+            Order::Legacy => {
+                let streams = owned.streams.values().chain(owned.of_threads.values());
+                let blocking = streams.filter(|other| other.order == Order::Blocking);
+                blocking.map(Stream::end).collect()
+            }
+            Order::Blocking => owned.legacy.iter().map(Stream::end).collect(),
+            Order::Alone => Vec::new(),
+        };
+        places.into_iter().filter(|place| !place.is_reached()).collect()
+    }
+
+    /// Queues an operation. Its error breaks the context.
+    pub(crate) fn queue(
+        &self,
+        stream: &Arc<Stream>,
+        work: impl FnOnce() -> Answer + Send + 'static,
+    ) -> Answer {
+        let implied = self.implied(stream);
+        stream.queue(Box::new(move || {
+            implied.iter().try_for_each(Place::wait)?;
+            work()
+        }))
+    }
+
+    /// The place after everything that precedes the next operation of a stream.
+    pub(crate) fn end(&self, stream: &Arc<Stream>) -> Answer<Place> {
+        if !self.implied(stream).is_empty() {
+            self.queue(stream, || Ok(()))?;
+        }
+        Ok(stream.end())
+    }
+}
+
+/// Calls of `cuStreamQuery` and `cuStreamSynchronize`. Relaxed: numbers by themselves.
+static QUERIES: AtomicU64 = AtomicU64::new(0);
+static WAITS: AtomicU64 = AtomicU64::new(0);
+
+/// Both numbers.
+pub(crate) fn calls() -> (u64, u64) {
+    (QUERIES.load(Ordering::Relaxed), WAITS.load(Ordering::Relaxed))
+}
+
+fn create(context: &Context, stream: Out<u64>, flags: u32, priority: i32) -> Answer {
+    let order = match flags {
+        0 => Order::Blocking,
+        NON_BLOCKING => Order::Alone,
+        _ => return Err(Code::INVALID_VALUE),
+    };
+    let handle = handle();
+    let made = Stream::new(context, handle, order, priority.clamp(HIGHEST_PRIORITY, 0));
+    stream.set(handle)?;
+    lock(&context.owned).streams.insert(handle, made);
+    Ok(())
+}
+
+pub extern "C" fn cuStreamCreate(stream: Out<u64>, flags: u32) -> u32 {
+    with_context("cuStreamCreate", |context| create(context, stream, flags, 0))
+}
+
+pub extern "C" fn cuStreamCreateWithPriority(stream: Out<u64>, flags: u32, priority: i32) -> u32 {
+    with_context("cuStreamCreateWithPriority", |context| {
+        create(context, stream, flags, priority)
+    })
+}
+
+pub extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
+    with_context("cuStreamDestroy_v2", |context| {
+        let destroyed = lock(&context.owned).streams.remove(&stream);
+        destroyed.ok_or(Code::INVALID_HANDLE)?.close();
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuStreamQuery<const DEFAULT: u64>(stream: u64) -> u32 {
+    QUERIES.fetch_add(1, Ordering::Relaxed);
+    with_context("cuStreamQuery", |context| {
+        let stream = context.stream(stream, DEFAULT)?;
+        context.end(&stream)?.query()
+    })
+}
+
+pub extern "C" fn cuStreamSynchronize<const DEFAULT: u64>(stream: u64) -> u32 {
+    WAITS.fetch_add(1, Ordering::Relaxed);
+    with_context("cuStreamSynchronize", |context| {
+        let stream = context.stream(stream, DEFAULT)?;
+        context.end(&stream)?.wait()
+    })
+}
+
+pub extern "C" fn cuStreamWaitEvent<const DEFAULT: u64>(stream: u64, event: u64, flags: u32) -> u32 {
+    with_context("cuStreamWaitEvent", |context| {
+        if flags > 1 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let stream = context.stream(stream, DEFAULT)?;
+        // Events of all contexts are allowed.
+        let event = contexts().into_iter().find_map(|context| context.event(event).ok());
+        let place = event.ok_or(Code::INVALID_HANDLE)?.place();
+        match place {
+            Some(place) => context.queue(&stream, move || place.wait()),
+            None => Ok(()),
+        }
+    })
+}
+
+pub extern "C" fn cuStreamGetFlags<const DEFAULT: u64>(stream: u64, flags: Out<u32>) -> u32 {
+    with_context("cuStreamGetFlags", |context| {
+        let stream = context.stream(stream, DEFAULT)?;
+        flags.set(if stream.order == Order::Alone { NON_BLOCKING } else { 0 })
+    })
+}
+
+pub extern "C" fn cuStreamGetPriority<const DEFAULT: u64>(stream: u64, priority: Out<i32>) -> u32 {
+    with_context("cuStreamGetPriority", |context| {
+        priority.set(context.stream(stream, DEFAULT)?.priority)
+    })
+}
+
+pub extern "C" fn cuStreamGetId<const DEFAULT: u64>(stream: u64, id: Out<u64>) -> u32 {
+    with_context("cuStreamGetId", |context| {
+        id.set(context.stream(stream, DEFAULT)?.handle)
+    })
+}
+
+pub extern "C" fn cuStreamGetCtx<const DEFAULT: u64>(stream: u64, of: Out<u64>) -> u32 {
+    with_context("cuStreamGetCtx", |context| {
+        context.stream(stream, DEFAULT)?;
+        of.set(context.handle)
+    })
+}
+
+/// Nothing is ever captured.
+pub extern "C" fn cuStreamIsCapturing<const DEFAULT: u64>(stream: u64, status: Out<u32>) -> u32 {
+    with_context("cuStreamIsCapturing", |context| {
+        context.stream(stream, DEFAULT)?;
+        status.set(0)
+    })
+}
+
+/// The mode of captures, of which there are none, in the caller's variable.
+pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) -> u32 {
+    with_context("cuThreadExchangeStreamCaptureMode", |_| mode.set(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Gpu;
+
+    /// A caller that found its context unbroken must not take a later fault for success.
+    #[test]
+    fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
+        let options = ptx_emu::Options {
+            memory: 1 << 20,
+            ..ptx_emu::Options::default()
+        };
+        let gpu = Gpu::new(0, options, Arc::new(|_| ())).unwrap();
+        let context = Context::new(Arc::new(gpu), 0, true);
+        let stream = context.stream(0, LEGACY).unwrap();
+        assert_eq!(context.progress.broken(), None);
+        context.queue(&stream, || Err(Code::LAUNCH_FAILED)).unwrap();
+        let end = stream.end();
+        while !end.is_reached() {
+            std::thread::yield_now();
+        }
+        assert_eq!(end.query(), Err(Code::LAUNCH_FAILED));
+        stream.close();
+    }
+}
