@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 pub use self::error::{DeviceError, DriverFailure, Fault, LossReason, Outcome};
 pub use self::grid::{Axis, BlockShape, Grid};
-use self::in_process::{emu, host};
+use self::cuda::emulated;
+use self::in_process::host;
 pub use self::inline::{Caller, InlineCall, InlineLaunch};
 pub use self::memory::{Fill, MappedMemory, MemoryInfo};
 pub use self::module::{Global, KernelLimits, Module};
@@ -73,7 +74,7 @@ pub const KINDS: [Kind; 4] = [
         name: "emu",
         about: "NVIDIA GPUs emulated, always there: `emu:sm_60` is an `sm_60`",
         observes: true,
-        found: Found::OfArch(emu::open),
+        found: Found::OfArch(emulated::open),
     },
     Kind {
         name: "cuda",

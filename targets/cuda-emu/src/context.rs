@@ -32,7 +32,7 @@ pub(crate) struct Context {
     /// Kernels that may be running.
     kernels: Mutex<Vec<Running>>,
     /// What broke it.
-    fault: Mutex<Option<String>>,
+    fault: Mutex<Option<Fault>>,
 }
 
 /// Resources created in a context and not destroyed. Numbers are handles or addresses.
@@ -123,14 +123,14 @@ impl Context {
     /// Breaks it because of a kernel's fault.
     pub(crate) fn break_by(&self, code: Code, fault: &Fault) {
         if self.progress.broken().is_none() {
-            let said = lock(&self.fault).get_or_insert_with(|| fault.to_string()).clone();
-            (self.gpu.report)(&said);
+            lock(&self.fault).get_or_insert_with(|| fault.clone());
+            (self.gpu.report)(&fault.to_string());
         }
         self.break_with(code);
     }
 
     /// What broke it, if that was a fault.
-    pub(crate) fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         lock(&self.fault).clone()
     }
 

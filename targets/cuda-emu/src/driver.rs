@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
 use emu_driver::process::lock;
-use ptx_emu::Options;
+use ptx_emu::Fault;
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
 use crate::environment;
 use crate::faults;
-use crate::gpu::{Gpu, Report};
+use crate::gpu::{Gpu, GpuOptions};
 use crate::pointers::Out;
 use crate::settings::Settings;
 
@@ -95,10 +95,10 @@ impl Driver {
 ///
 /// # Errors
 /// An option is out of bounds, or the system cannot reserve the memory.
-pub fn add_gpu(options: Options, report: Report) -> std::io::Result<i32> {
+pub fn add_gpu(options: GpuOptions) -> std::io::Result<i32> {
     let mut gpus = DRIVER.gpus.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let number = gpus.len() as i32;
-    gpus.push(Some(Arc::new(Gpu::new(number, options, report)?)));
+    gpus.push(Some(Arc::new(Gpu::new(number, options)?)));
     Ok(number)
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
     if let Err(code) = answer
         && code != Code::NOT_READY
     {
-        tracing::debug!(function, code = code.0, "failed");
+        tracing::trace!(function, code = code.0, "failed");
     }
     answer.err().unwrap_or(Code::SUCCESS).0
 }
@@ -186,10 +186,36 @@ pub(crate) fn context_of(handle: u64) -> Answer<Arc<Context>> {
     }
 }
 
-/// The fault that broke a context, in words; `None` if there was none.
+/// The fault of a kernel that broke a context; `None` if there was none.
 #[must_use]
-pub fn fault_of(context: u64) -> Option<String> {
+pub fn fault_of(context: u64) -> Option<Fault> {
     DRIVER.context(context)?.fault()
+}
+
+/// Calls `access`, once, with the host's address of a range of a GPU's memory, more than nothing. It returns
+/// how many of the bytes, from the first on, it has read or, if it `writes`, written. Kernels may access
+/// them meanwhile. `false`, without a call, if the range is not in one piece of device memory.
+pub fn in_place(
+    gpu: i32,
+    address: u64,
+    len: usize,
+    writes: bool,
+    access: &mut dyn FnMut(*mut u8) -> usize,
+) -> bool {
+    let Ok(gpu) = DRIVER.gpu(gpu) else {
+        return false;
+    };
+    let machine = &gpu.machine;
+    let Some(host) = machine.memory().host(address, len as u64) else {
+        return false;
+    };
+    let done = access(host.as_ptr()) as u64;
+    if writes {
+        machine.host_wrote(address, done);
+    } else {
+        machine.host_read(address, done);
+    }
+    true
 }
 
 /// Counts of this process, for tests.

@@ -10,6 +10,7 @@ use targets::DeviceArch;
 
 use crate::code::{Answer, Code};
 use crate::driver::add_gpu;
+use crate::gpu::GpuOptions;
 
 /// The architecture of plain `emu`.
 const DEFAULT_ARCH: &str = "sm_90";
@@ -18,7 +19,7 @@ const DEFAULT_ARCH: &str = "sm_90";
 pub(crate) fn add_gpus() -> Answer {
     let added = describe().and_then(|(count, options)| {
         for _ in 0..count {
-            add_gpu(options.clone(), Arc::new(report)).map_err(|error| error.to_string())?;
+            add_gpu(options.clone()).map_err(|error| error.to_string())?;
         }
         Ok(())
     });
@@ -29,7 +30,7 @@ pub(crate) fn add_gpus() -> Answer {
 }
 
 /// The number of GPUs and their properties.
-fn describe() -> Result<(u64, Options), String> {
+fn describe() -> Result<(u64, GpuOptions), String> {
     let arch = std::env::var("REVOFF_EMU_ARCH").unwrap_or_else(|_| DEFAULT_ARCH.to_owned());
     let sm = match arch.parse() {
         Ok(DeviceArch::Nvidia(sm)) if sm.exists() => sm,
@@ -39,7 +40,7 @@ fn describe() -> Result<(u64, Options), String> {
         }
     };
     let defaults = Options::default();
-    let options = Options {
+    let machine = Options {
         sm: sm.number,
         memory: setting("REVOFF_EMU_MEMORY", defaults.memory),
         processors: setting("REVOFF_EMU_THREADS", defaults.processors.into()) as u32,
@@ -55,6 +56,11 @@ fn describe() -> Result<(u64, Options), String> {
         }),
         trace: None,
         costs: None,
+    };
+    let options = GpuOptions {
+        machine,
+        copies_in_order: false,
+        report: Arc::new(report),
     };
     Ok((setting("REVOFF_EMU_DEVICES", 1), options))
 }

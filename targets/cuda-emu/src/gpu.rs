@@ -9,10 +9,23 @@ use crate::context::Context;
 /// Receives what the driver says: a line, such as a fault of a kernel.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// The properties of a GPU that are not those of the machine.
+#[derive(Clone)]
+pub struct GpuOptions {
+    /// Those of the machine.
+    pub machine: Options,
+    /// Whether a context has one copy engine, which performs the copies of all streams in the order in
+    /// which they were queued: one that waits for a kernel delays all later ones.
+    pub copies_in_order: bool,
+    /// What becomes of what the driver says.
+    pub report: Report,
+}
+
 /// A device.
 pub(crate) struct Gpu {
     pub(crate) number: i32,
     pub(crate) machine: Machine,
+    pub(crate) copies_in_order: bool,
     pub(crate) report: Report,
     pub(crate) primary: Mutex<Primary>,
 }
@@ -27,11 +40,12 @@ pub(crate) struct Primary {
 }
 
 impl Gpu {
-    pub(crate) fn new(number: i32, options: Options, report: Report) -> std::io::Result<Self> {
+    pub(crate) fn new(number: i32, options: GpuOptions) -> std::io::Result<Self> {
         Ok(Self {
             number,
-            machine: Machine::new(options)?,
-            report,
+            machine: Machine::new(options.machine)?,
+            copies_in_order: options.copies_in_order,
+            report: options.report,
             primary: Mutex::default(),
         })
     }

@@ -1,5 +1,6 @@
 //! The PTX in what programs give to the driver.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 
 use crate::code::{Answer, Code};
@@ -14,6 +15,19 @@ const LINKED: &[u8; 8] = b"\x7fRVLINK1";
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) text: String,
+}
+
+thread_local! {
+    /// The name of images that this thread loads.
+    static NAME: RefCell<String> = RefCell::new("image".to_owned());
+}
+
+/// Calls `load`, which loads an image that messages call `name`: the driver's functions get none.
+pub fn with_image_name<T>(name: &str, load: impl FnOnce() -> T) -> T {
+    let before = NAME.replace(name.to_owned());
+    let loaded = load();
+    NAME.set(before);
+    loaded
 }
 
 /// Why there is no PTX.
@@ -109,7 +123,7 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
     }
     // SAFETY: the caller's promise.
     let text = unsafe { CStr::from_ptr(image.cast()) };
-    parts_of(gpu, "image", text.to_bytes())
+    parts_of(gpu, &NAME.with_borrow(String::clone), text.to_bytes())
 }
 
 fn machine_code() -> NoPtx {

@@ -54,7 +54,8 @@ mod progress;
 mod settings;
 pub mod stream;
 
-pub use self::driver::{Counts, add_gpu, counts, fault_of, remove_gpu};
-pub use self::gpu::Report;
+pub use self::driver::{Counts, add_gpu, counts, fault_of, in_place, remove_gpu};
+pub use self::gpu::{GpuOptions, Report};
+pub use self::image::with_image_name;
 pub use self::stream::{LEGACY, PER_THREAD};
-pub use ptx_emu::Options;
+pub use ptx_emu::{Fault, FaultKind, Options, Trace};

@@ -15,9 +15,6 @@ pub(crate) struct Settings {
     /// Whether freeing pinned memory or a module waits for all kernels. NVIDIA does not document it, so
     /// callers must handle both.
     pub(crate) frees_wait: bool,
-    /// Whether a context has one copy engine, which performs the copies of all streams in the order in
-    /// which they were queued: one that waits for a kernel delays all later ones.
-    pub(crate) copies_in_order: bool,
     /// The time before each copy.
     pub(crate) copy_delay: Duration,
 }
@@ -32,7 +29,6 @@ impl Settings {
             unified: is_set("REVOFF_EMU_UNIFIED", true),
             pools: is_set("REVOFF_EMU_POOLS", true),
             frees_wait: is_set("REVOFF_EMU_FREES_WAIT", false),
-            copies_in_order: is_set("REVOFF_EMU_COPIES_IN_ORDER", false),
             copy_delay: Duration::from_micros(setting("REVOFF_EMU_COPY_DELAY", 0)),
         }
     }

@@ -341,16 +341,20 @@ pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Gpu;
+    use crate::gpu::{Gpu, GpuOptions};
 
     /// A caller that found its context unbroken must not take a later fault for success.
     #[test]
     fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
-        let options = ptx_emu::Options {
-            memory: 1 << 20,
-            ..ptx_emu::Options::default()
+        let options = GpuOptions {
+            machine: ptx_emu::Options {
+                memory: 1 << 20,
+                ..ptx_emu::Options::default()
+            },
+            copies_in_order: true,
+            report: Arc::new(|_| ()),
         };
-        let gpu = Gpu::new(0, options, Arc::new(|_| ())).unwrap();
+        let gpu = Gpu::new(0, options).unwrap();
         let context = Context::new(Arc::new(gpu), 0, true);
         let stream = context.stream(0, LEGACY).unwrap();
         assert_eq!(context.progress.broken(), None);

@@ -10,18 +10,11 @@ struct StandIn {
     left: fn() -> u64,
 }
 
-static ALL: [StandIn; 2] = [
-    StandIn {
-        kind: "cuda",
-        place: &cuda_standin::loader::PLACE,
-        left: || cuda_standin::loader::contexts() + cuda_standin::loader::leaks(),
-    },
-    StandIn {
-        kind: "hsa",
-        place: &hsa_standin::loader::PLACE,
-        left: hsa_standin::loader::held,
-    },
-];
+static ALL: [StandIn; 1] = [StandIn {
+    kind: "hsa",
+    place: &hsa_standin::loader::PLACE,
+    left: hsa_standin::loader::held,
+}];
 
 /// If there is no GPU of a kind, or the environment requests it, restarts this program with a
 /// stand-in for its driver. Returns the reason if that fails.
@@ -49,10 +42,14 @@ pub fn is_for(device: &str) -> bool {
     of_kind.any(|stand_in| stand_in.place.is_loaded())
 }
 
-/// The number of resources on this device that were not freed, as counted by the stand-in; 0
-/// without one.
+/// The number of resources on this device that were not freed, as counted by the stand-in or the
+/// emulated driver; 0 for others.
 #[must_use]
 pub fn left(device: &str) -> u64 {
+    if device.starts_with("emu") {
+        let counts = cuda_emu::counts();
+        return counts.contexts + counts.leaks;
+    }
     let of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
     let loaded = of_kind.filter(|stand_in| stand_in.place.is_loaded());
     loaded.map(|stand_in| (stand_in.left)()).sum()
@@ -61,5 +58,5 @@ pub fn left(device: &str) -> u64 {
 /// Like [`left`], for all devices.
 #[must_use]
 pub fn left_of_all() -> u64 {
-    ALL.iter().map(|stand_in| left(stand_in.kind)).sum()
+    left("emu") + ALL.iter().map(|stand_in| left(stand_in.kind)).sum::<u64>()
 }

@@ -77,13 +77,14 @@ impl Target {
         !self.takes_gpu_images()
     }
 
-    /// Another device of its kind; stand-ins have two.
+    /// Another device of its kind: the stand-in has two, and each emulated GPU that is opened is one of
+    /// its own.
     #[must_use]
     pub fn second(&self) -> &'static str {
         if self.device.starts_with("hsa") {
             "hsa:1"
         } else {
-            "cuda:1"
+            self.device
         }
     }
 
@@ -102,7 +103,7 @@ impl Target {
     /// Whether other work survives a kernel's fault.
     #[must_use]
     pub fn survives_faults(&self) -> bool {
-        self.is_host() || self.is_emu()
+        self.is_host()
     }
 
     /// The device's message about a kernel that panicked with `words`, at a line of `file`: images
@@ -172,8 +173,7 @@ impl Target {
 #[must_use]
 pub fn device_name(device: &str) -> String {
     if stand_in::is_for(device) {
-        let is_amd = device.starts_with("hsa");
-        return if is_amd { "hsa_stand_in" } else { "stand_in" }.to_owned();
+        return "hsa_stand_in".to_owned();
     }
     device.replace(':', "_")
 }

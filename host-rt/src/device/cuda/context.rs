@@ -9,14 +9,17 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 
 use super::driver::{self, Driver};
-use super::functions::{self, Code};
+use super::emulated::Emulated;
+use super::functions::{Code, Functions};
 use crate::device::gpu::loss::DeviceLoss;
-use crate::device::{DeviceError, DriverFailure};
+use crate::device::{DeviceError, DriverFailure, LossReason};
 
 /// The context of one GPU; released with the last owner.
 pub(super) struct Context {
-    pub(super) driver: Driver,
-    /// The number in the device's name.
+    pub(super) driver: &'static Driver,
+    /// The GPU, if it is emulated.
+    pub(super) emulated: Option<Emulated>,
+    /// The driver's number of the GPU.
     pub(super) number: u32,
     name: String,
     device: CUdevice,
@@ -35,30 +38,45 @@ unsafe impl Sync for Context {}
 /// # Errors
 /// There is no driver, or it is unusable.
 pub(in crate::device) fn count() -> Result<u32, DeviceError> {
-    driver::driver()?;
+    let driver = driver::installed()?;
     let mut count = 0;
     // SAFETY: the function writes the number.
-    let asked = unsafe { functions::cuDeviceGetCount(&raw mut count) };
-    driver::check("cuDeviceGetCount", asked)
+    let asked = unsafe { driver.functions.cuDeviceGetCount(&raw mut count) };
+    driver
+        .check("cuDeviceGetCount", asked)
         .map_err(|failure| DeviceError::driver("cuda", failure))?;
     Ok(count.try_into().unwrap_or(0))
 }
 
 impl Context {
-    /// Retains the context of GPU `number`, which exists.
+    /// Retains the context of the installed driver's GPU `number`, which exists.
     pub(super) fn retain(number: u32) -> Result<Arc<Self>, DeviceError> {
-        let driver = driver::driver()?;
-        let name = format!("cuda:{number}");
+        Self::retain_of(driver::installed()?, None, number, format!("cuda:{number}"))
+    }
+
+    /// Retains the context of an emulated GPU, whose device has this name.
+    pub(super) fn retain_emulated(gpu: Emulated, name: String) -> Result<Arc<Self>, DeviceError> {
+        let number = gpu.number();
+        Self::retain_of(driver::emulated()?, Some(gpu), number, name)
+    }
+
+    fn retain_of(
+        driver: &'static Driver,
+        emulated: Option<Emulated>,
+        number: u32,
+        name: String,
+    ) -> Result<Arc<Self>, DeviceError> {
+        let cu = &driver.functions;
         let check =
-            |call, code| driver::check(call, code).map_err(|e| DeviceError::driver(&name, e));
+            |call, code| driver.check(call, code).map_err(|e| DeviceError::driver(&name, e));
         let mut device = 0;
         // SAFETY: the function writes the handle.
-        let got = unsafe { functions::cuDeviceGet(&raw mut device, number.cast_signed()) };
+        let got = unsafe { cu.cuDeviceGet(&raw mut device, number.cast_signed()) };
         check("cuDeviceGet", got)?;
         let mut raw = null_mut();
         // SAFETY: the function writes the handle.
-        let retained = unsafe { functions::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
-        driver::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
+        let retained = unsafe { cu.cuDevicePrimaryCtxRetain(&raw mut raw, device) };
+        driver.check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
             if driver::is_fatal(retained) {
                 // The context of a fault, which is still in use.
                 DeviceError::Lost {
@@ -71,12 +89,18 @@ impl Context {
         })?;
         Ok(Arc::new(Self {
             driver,
+            emulated,
             number,
             name,
             device,
             raw,
             loss: DeviceLoss::default(),
         }))
+    }
+
+    /// The driver's functions.
+    pub(super) fn cu(&self) -> &'static Functions {
+        &self.driver.functions
     }
 
     /// The device's name.
@@ -93,11 +117,11 @@ impl Context {
         self.check_lost()?;
         let mut before = null_mut();
         // SAFETY: the function writes the handle.
-        let asked = unsafe { functions::cuCtxGetCurrent(&raw mut before) };
+        let asked = unsafe { self.cu().cuCtxGetCurrent(&raw mut before) };
         self.check("cuCtxGetCurrent", asked)?;
         if before != self.raw {
             // SAFETY: `self` retains the context.
-            let set = unsafe { functions::cuCtxSetCurrent(self.raw) };
+            let set = unsafe { self.cu().cuCtxSetCurrent(self.raw) };
             self.check("cuCtxSetCurrent", set)?;
         }
         Ok(Entered {
@@ -115,7 +139,7 @@ impl Context {
 
     /// The result of a driver function.
     pub(super) fn check(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
-        driver::check(call, code).map_err(|failure| {
+        self.driver.check(call, code).map_err(|failure| {
             if driver::is_fatal(code) {
                 self.lose(failure, code)
             } else {
@@ -127,14 +151,16 @@ impl Context {
     /// Like [`check`](Self::check), for calls that report progress. After any failure, the state of
     /// the GPU is unknown, so the device counts as lost and its resources are left alone.
     pub(super) fn check_progress(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
-        driver::check(call, code).map_err(|failure| self.lose(failure, code))
+        self.driver.check(call, code).map_err(|failure| self.lose(failure, code))
     }
 
     /// Marks the device as lost. Unless the driver reported the context as unusable, kernels may
     /// still run in it, and releasing it might wait for them forever.
     fn lose(&self, failure: DriverFailure, code: Code) -> DeviceError {
         let may_be_running = !driver::is_fatal(code);
-        self.loss.set(&self.name, failure.into(), may_be_running).0
+        let fault = || self.emulated.as_ref()?.fault(self.raw);
+        let reason = fault().map_or_else(|| failure.into(), LossReason::Fault);
+        self.loss.set(&self.name, reason, may_be_running).0
     }
 
     /// Whether the device is lost although its kernels may still run.
@@ -147,7 +173,7 @@ impl Context {
         let mut value = 0;
         // SAFETY: the function writes the number.
         let code =
-            unsafe { functions::cuDeviceGetAttribute(&raw mut value, attribute, self.device) };
+            unsafe { self.cu().cuDeviceGetAttribute(&raw mut value, attribute, self.device) };
         if code == CUresult::CUDA_SUCCESS {
             value.try_into().unwrap_or(0)
         } else {
@@ -160,8 +186,8 @@ impl Context {
         let mut text = [0u8; 128];
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
         // SAFETY: the function writes a C string of at most that many bytes.
-        let code = unsafe { functions::cuDeviceGetName(at, len, self.device) };
-        match driver::check("cuDeviceGetName", code) {
+        let code = unsafe { self.cu().cuDeviceGetName(at, len, self.device) };
+        match self.driver.check("cuDeviceGetName", code) {
             Ok(()) => text_until_nul(&text),
             Err(_) => "an NVIDIA GPU".to_owned(),
         }
@@ -172,8 +198,8 @@ impl Context {
         let mut text = [0u8; 32];
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
         // SAFETY: the function writes a C string of at most that many bytes.
-        let code = unsafe { functions::cuDeviceGetPCIBusId(at, len, self.device) };
-        match driver::check("cuDeviceGetPCIBusId", code) {
+        let code = unsafe { self.cu().cuDeviceGetPCIBusId(at, len, self.device) };
+        match self.driver.check("cuDeviceGetPCIBusId", code) {
             Ok(()) => text_until_nul(&text),
             Err(_) => String::new(),
         }
@@ -186,8 +212,8 @@ impl Drop for Context {
             return;
         }
         // SAFETY: retained once by `retain`. Everything made in the context owns it.
-        let released = unsafe { functions::cuDevicePrimaryCtxRelease_v2(self.device) };
-        if let Err(error) = driver::check("cuDevicePrimaryCtxRelease", released) {
+        let released = unsafe { self.cu().cuDevicePrimaryCtxRelease_v2(self.device) };
+        if let Err(error) = self.driver.check("cuDevicePrimaryCtxRelease", released) {
             tracing::warn!(device = self.name, %error, "the context was not released");
         }
     }
@@ -206,7 +232,7 @@ impl Drop for Entered<'_> {
         if self.before != self.context.raw {
             // SAFETY: the context was this thread's before `enter`, and its user keeps it. If not,
             // the driver rejects it, and there is nothing to restore.
-            let _ = unsafe { functions::cuCtxSetCurrent(self.before) };
+            let _ = unsafe { self.context.cu().cuCtxSetCurrent(self.before) };
         }
     }
 }

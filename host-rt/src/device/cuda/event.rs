@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
-use super::functions;
 use crate::base::lock::{lock, take};
 use crate::device::gpu::readback::Arrival;
 use crate::device::{DeviceError, Event, EventState, MappedMemory, Outcome};
@@ -33,7 +32,7 @@ impl CudaEvent {
     /// Marks the place after everything in the stream so far.
     pub(super) fn record(&self, stream: CUstream) -> Result<(), DeviceError> {
         // SAFETY: both handles are alive.
-        let code = unsafe { functions::cuEventRecord(self.raw, stream) };
+        let code = unsafe { self.context().cu().cuEventRecord(self.raw, stream) };
         self.context().check_progress("cuEventRecord", code)
     }
 
@@ -41,7 +40,7 @@ impl CudaEvent {
     pub(super) fn query(&self) -> Option<Outcome> {
         let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { functions::cuEventQuery(self.raw) };
+            let code = unsafe { self.context().cu().cuEventQuery(self.raw) };
             if code == CUresult::CUDA_ERROR_NOT_READY {
                 return Ok(false);
             }
@@ -59,7 +58,7 @@ impl CudaEvent {
     pub(super) fn sleep(&self) -> Outcome {
         let slept = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { functions::cuEventSynchronize(self.raw) };
+            let code = unsafe { self.context().cu().cuEventSynchronize(self.raw) };
             self.context().check_progress("cuEventSynchronize", code)
         });
         self.reached(slept)
@@ -122,7 +121,7 @@ impl Events {
                 let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32
                     | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
                 // SAFETY: the function writes the handle.
-                let code = unsafe { functions::cuEventCreate(&raw mut raw, flags) };
+                let code = unsafe { self.context.cu().cuEventCreate(&raw mut raw, flags) };
                 self.context.check("cuEventCreate", code)?;
                 raw
             }
@@ -149,7 +148,7 @@ impl Events {
     fn destroy(&self, raw: CUevent) {
         if let Ok(_entered) = self.context.enter() {
             // SAFETY: made by `take`, and no longer used.
-            let code = unsafe { functions::cuEventDestroy_v2(raw) };
+            let code = unsafe { self.context.cu().cuEventDestroy_v2(raw) };
             // Nothing else can be done about a failure.
             let _ = self.context.check("cuEventDestroy", code);
         }

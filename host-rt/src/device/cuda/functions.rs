@@ -5,16 +5,9 @@
 //! integer. The compiler checks each signature against the one in `cudarc`.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::fmt;
-use std::sync::OnceLock;
+use std::mem::transmute;
 
 use cudarc::driver::sys::{self, *};
-use libloading::Library;
-
-use crate::device::loader::{loader_reason, without};
-
-/// The file that the system's loader searches for.
-const LIBRARY: &str = "libcuda.so.1";
 
 /// The result of a driver function: a `CUresult` of any version of CUDA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,122 +24,83 @@ impl Code {
     pub(super) fn number(self) -> u32 {
         self.0
     }
-
-    /// The driver's name or description of it, by `cuGetErrorName` or `cuGetErrorString`; `None`
-    /// for an unknown code.
-    fn text(self, function: &CStr) -> Option<&'static str> {
-        type Ask = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
-        let library = library().ok()?;
-        let mut text = std::ptr::null();
-        // SAFETY: both functions take a `CUresult`, which C passes as an integer, write a pointer,
-        // and may be called at any time.
-        let known = unsafe {
-            let ask = library.get::<Ask>(function.to_bytes_with_nul()).ok()?;
-            ask(self, &raw mut text)
-        };
-        if known != CUresult::CUDA_SUCCESS || text.is_null() {
-            return None;
-        }
-        // SAFETY: a C string of the driver's, which stays loaded.
-        unsafe { CStr::from_ptr(text) }.to_str().ok()
-    }
 }
 
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.text(c"cuGetErrorName"), self.text(c"cuGetErrorString")) {
-            (Some(name), Some(text)) => write!(f, "{name} ({text})"),
-            (Some(name), None) => f.write_str(name),
-            (None, _) => write!(f, "error {}", self.0),
-        }
-    }
-}
-
-/// The driver's library, which stays loaded.
-fn library() -> Result<&'static Library, &'static libloading::Error> {
-    // The result does not change while a process runs.
-    static FOUND: OnceLock<Result<Library, libloading::Error>> = OnceLock::new();
-    FOUND
-        .get_or_init(|| {
-            // SAFETY: NVIDIA's initialisers have no preconditions.
-            unsafe { Library::new(LIBRARY) }
-        })
-        .as_ref()
-}
+/// `cuGetErrorName` and `cuGetErrorString`, which take any code.
+type Describe = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
 
 macro_rules! functions {
     ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?);)*) => {
+        /// The functions of one driver.
         #[expect(non_snake_case, reason = "the driver's names")]
-        struct Functions {
+        #[derive(Debug)]
+        pub(super) struct Functions {
+            error_name: Describe,
+            error_string: Describe,
             $($name: unsafe extern "C" fn($($type),*) -> Code,)*
         }
 
         impl Functions {
-            fn load() -> Result<Self, LoadError> {
-                let library = library().map_err(LoadError::Missing)?;
-                $(const _: unsafe fn($($type),*) -> CUresult = sys::$name;)*
-                Ok(Self {
-                    // SAFETY: the driver's function of this name has this signature, as the line
-                    // above says; `CUresult` is an `int` for C.
-                    $($name: unsafe {
-                        *library
-                            .get(concat!(stringify!($name), "\0").as_bytes())
-                            .map_err(|reason| LoadError::TooOld { function: stringify!($name), reason })?
-                    },)*
-                })
-            }
-        }
-
-        $(
-            /// The driver's function of this name.
+            /// The functions that `find` finds by their names.
             ///
             /// # Safety
-            /// The conditions that NVIDIA documents.
-            #[expect(non_snake_case, reason = "the driver's name")]
-            #[allow(clippy::too_many_arguments, reason = "as many as the driver's function has")]
-            pub(super) unsafe fn $name($($parameter: $type),*) -> Code {
-                let Ok(functions) = functions() else {
-                    unreachable!("a device was opened, which loads the driver first")
-                };
-                // SAFETY: the caller's promise.
-                unsafe { (functions.$name)($($parameter),*) }
+            /// What it finds are the driver's functions of these names, which stay.
+            ///
+            /// # Errors
+            /// The name of one that is missing, and the reason.
+            pub(super) unsafe fn find<E>(
+                find: impl Fn(&str) -> Result<*const c_void, E>,
+            ) -> Result<Self, (&'static str, E)> {
+                $(const _: unsafe fn($($type),*) -> CUresult = sys::$name;)*
+                let find = |name: &'static str| find(name).map_err(|reason| (name, reason));
+                // SAFETY: the driver's functions of these names have these signatures, as the lines
+                // above say; `CUresult` is an `int` for C.
+                Ok(unsafe {
+                    Self {
+                        error_name: transmute::<*const c_void, Describe>(find("cuGetErrorName")?),
+                        error_string: transmute::<*const c_void, Describe>(find("cuGetErrorString")?),
+                        $($name: transmute::<*const c_void, unsafe extern "C" fn($($type),*) -> Code>(
+                            find(stringify!($name))?,
+                        ),)*
+                    }
+                })
             }
-        )*
+
+            $(
+                /// The driver's function of this name.
+                ///
+                /// # Safety
+                /// The conditions that NVIDIA documents.
+                #[expect(non_snake_case, reason = "the driver's name")]
+                #[allow(clippy::too_many_arguments, reason = "as many as the driver's function has")]
+                pub(super) unsafe fn $name(&self, $($parameter: $type),*) -> Code {
+                    // SAFETY: the caller's promise.
+                    unsafe { (self.$name)($($parameter),*) }
+                }
+            )*
+        }
     };
 }
 
-/// The driver's functions, all of which exist.
-fn functions() -> Result<&'static Functions, &'static LoadError> {
-    static LOADED: OnceLock<Result<Functions, LoadError>> = OnceLock::new();
-    LOADED.get_or_init(Functions::load).as_ref()
-}
-
-/// Loads the driver. Must be called before any of its functions.
-///
-/// # Errors
-/// There is no driver, or it lacks a function.
-pub(super) fn load() -> Result<(), &'static LoadError> {
-    functions().map(|_| ())
-}
-
-/// The reason why the driver does not load; the message names the package to install.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum LoadError {
-    #[error(
-        "no NVIDIA driver: {LIBRARY} does not load (it comes with the driver, not with the CUDA \
-         toolkit): {}",
-        without(LIBRARY, &loader_reason(*.0))
-    )]
-    Missing(&'static libloading::Error),
-    /// It lacks a function.
-    #[error(
-        "the NVIDIA driver lacks {function}, install a newer one: {}",
-        loader_reason(reason)
-    )]
-    TooOld {
-        function: &'static str,
-        reason: libloading::Error,
-    },
+impl Functions {
+    /// A code's name and description; `error 123` for an unknown one.
+    pub(super) fn describe(&self, code: Code) -> String {
+        let text = |ask: Describe| {
+            let mut text = std::ptr::null();
+            // SAFETY: both functions take any code, and write a pointer.
+            let known = unsafe { ask(code, &raw mut text) };
+            if known != CUresult::CUDA_SUCCESS || text.is_null() {
+                return None;
+            }
+            // SAFETY: a C string of the driver's, which stays loaded.
+            unsafe { CStr::from_ptr(text) }.to_str().ok()
+        };
+        match (text(self.error_name), text(self.error_string)) {
+            (Some(name), Some(text)) => format!("{name} ({text})"),
+            (Some(name), None) => name.to_owned(),
+            (None, _) => format!("error {}", code.0),
+        }
+    }
 }
 
 functions! {
@@ -245,7 +199,6 @@ mod tests {
     fn a_code_that_nobody_knows_is_a_number() {
         let code = Code(123_456);
         assert!(code != CUresult::CUDA_SUCCESS && code != CUresult::CUDA_ERROR_UNKNOWN);
-        assert_eq!(code.to_string(), "error 123456");
         assert!(Code(719) == CUresult::CUDA_ERROR_LAUNCH_FAILED);
     }
 }

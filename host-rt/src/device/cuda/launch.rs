@@ -11,7 +11,6 @@ use cudarc::driver::sys::{
 
 use super::CudaDevice;
 use super::event::CudaEvent;
-use super::functions;
 use super::module::{CudaModule, attribute};
 use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
 use crate::device::{
@@ -62,7 +61,7 @@ pub(super) unsafe fn start(
     // SAFETY: function and stream are alive. The driver copies each parameter's size from its
     // pointer, and the caller vouches for the parameters.
     let code = unsafe {
-        functions::cuLaunchKernel(
+        context.cu().cuLaunchKernel(
             function,
             grid.teams,
             1,

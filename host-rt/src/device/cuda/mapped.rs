@@ -8,7 +8,6 @@ use cudarc::driver::sys::{
 };
 
 use super::context::Context;
-use super::functions;
 use crate::device::{DeviceAddr, DeviceError, MappedMemory};
 
 /// Allocates zeroed mapped memory: pinned, and known to the GPUs of all contexts.
@@ -17,7 +16,7 @@ pub(super) fn alloc(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory
     let mut host = null_mut();
     let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
     // SAFETY: the function writes the address.
-    let code = unsafe { functions::cuMemHostAlloc(&raw mut host, bytes.max(1), flags) };
+    let code = unsafe { context.cu().cuMemHostAlloc(&raw mut host, bytes.max(1), flags) };
     if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         return Err(DeviceError::NoMappedMemory {
             device: context.name().to_owned(),
@@ -31,7 +30,7 @@ pub(super) fn alloc(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory
         let freed = of.enter().and_then(|_entered| {
             // SAFETY: allocated above; the owner's drop runs this once, after all uses of the
             // memory.
-            let code = unsafe { functions::cuMemFreeHost(address as *mut _) };
+            let code = unsafe { of.cu().cuMemFreeHost(address as *mut _) };
             of.check("cuMemFreeHost", code)
         });
         match freed {
@@ -41,7 +40,7 @@ pub(super) fn alloc(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory
     };
     let mut device: CUdeviceptr = 0;
     // SAFETY: the function writes the address; the memory is mapped.
-    let code = unsafe { functions::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) };
+    let code = unsafe { context.cu().cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) };
     let asked = context.check("cuMemHostGetDevicePointer", code);
     drop(entered);
     let Some(host) = NonNull::new(host.cast::<u8>()).filter(|_| asked.is_ok()) else {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::sys::{CUdevice_attribute, CUdeviceptr, CUresult};
 
 use super::context::Context;
-use super::functions;
 use super::lock;
 use super::stream::Stream;
 use crate::device::bounds::is_allocated;
@@ -53,7 +52,7 @@ impl Memory {
         let (mut free, mut total) = (0, 0);
         let asked = self.context.enter().and_then(|_entered| {
             // SAFETY: the function writes the two numbers.
-            let code = unsafe { functions::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            let code = unsafe { self.context.cu().cuMemGetInfo_v2(&raw mut free, &raw mut total) };
             self.context.check("cuMemGetInfo", code)
         });
         if let Err(error) = asked {
@@ -99,12 +98,12 @@ impl Memory {
         // SAFETY: the functions write the address; the stream is alive.
         let (call, code) = unsafe {
             if self.by_stream {
-                let code = functions::cuMemAllocAsync(&raw mut address, size, stream.raw);
+                let code = self.context.cu().cuMemAllocAsync(&raw mut address, size, stream.raw);
                 ("cuMemAllocAsync", code)
             } else {
                 (
                     "cuMemAlloc",
-                    functions::cuMemAlloc_v2(&raw mut address, size),
+                    self.context.cu().cuMemAlloc_v2(&raw mut address, size),
                 )
             }
         };
@@ -131,7 +130,7 @@ impl Memory {
             bytes,
             free: total - used,
             total,
-            setting: None,
+            setting: self.context.emulated.as_ref().map(|_| "REVOFF_EMU_MEMORY"),
         }
     }
 
@@ -155,10 +154,10 @@ impl Memory {
             // its uses, or they precede this in `stream`, and `cuMemFree` waits for them.
             let (call, code) = unsafe {
                 if self.by_stream {
-                    let code = functions::cuMemFreeAsync(address, stream.raw);
+                    let code = self.context.cu().cuMemFreeAsync(address, stream.raw);
                     ("cuMemFreeAsync", code)
                 } else {
-                    ("cuMemFree", functions::cuMemFree_v2(address))
+                    ("cuMemFree", self.context.cu().cuMemFree_v2(address))
                 }
             };
             self.context.check(call, code)

@@ -1,8 +1,10 @@
-//! `cuda:N`: NVIDIA's GPUs, through the driver, which is loaded when the first one is opened.
+//! `cuda:N`: NVIDIA's GPUs, through the driver, which is loaded when the first one is opened; and `emu`,
+//! the same on emulated GPUs.
 //!
 //! | file | job |
 //! |---|---|
 //! | `driver` | loading the driver, and its errors |
+//! | `emulated` | GPUs of the emulated driver |
 //! | `context` | a GPU's context, and making it current |
 //! | `memory`, `mapped` | device memory, mapped memory |
 //! | `stream`, `queue`, `event` | copies and their order |
@@ -17,6 +19,7 @@
 mod context;
 mod deferred;
 mod driver;
+pub(super) mod emulated;
 mod event;
 mod functions;
 mod jit;
@@ -62,11 +65,15 @@ pub(super) fn open(
 }
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
+    open_in(Context::retain(number)?)
+}
+
+/// Opens the GPU of a context.
+fn open_in(context: Arc<Context>) -> Result<Arc<dyn Device>, DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY as MAPS,
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING as UNIFIED,
     };
-    let context = Context::retain(number)?;
     for (attribute, what) in [
         (MAPS, "memory of the host"),
         (
@@ -100,6 +107,9 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
     };
+    if let Some(gpu) = &context.emulated {
+        return Ok(gpu.arch());
+    }
     let (major, minor) = (context.attribute(MAJOR), context.attribute(MINOR));
     let name = format!("sm_{major}{minor}");
     name.parse().map_err(|_| DeviceError::NotSuitable {
@@ -161,9 +171,9 @@ impl CudaDevice {
         // address.
         let codes = unsafe {
             [
-                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address.0),
-                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address.0),
-                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address.0),
+                self.context.cu().cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address.0),
+                self.context.cu().cuPointerGetAttribute((&raw mut start).cast(), START, address.0),
+                self.context.cu().cuPointerGetAttribute((&raw mut size).cast(), SIZE, address.0),
             ]
         };
         let is_inside = AddrRange::new(start, size).is_some_and(|all| all.has(address, len));
@@ -180,7 +190,9 @@ impl Device for CudaDevice {
     }
 
     fn number(&self) -> u32 {
-        self.context.number
+        // Emulated GPUs are one of a kind each.
+        let is_emulated = self.context.emulated.is_some();
+        if is_emulated { 0 } else { self.context.number }
     }
 
     fn arch(&self) -> DeviceArch {
@@ -189,6 +201,9 @@ impl Device for CudaDevice {
 
     fn description(&self) -> String {
         use CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as COUNT;
+        if let Some(gpu) = &self.context.emulated {
+            return gpu.description(self.context.attribute(COUNT));
+        }
         format!(
             "{} ({}), {} multiprocessors, at {}, driver for CUDA {}",
             self.context.product(),
@@ -226,6 +241,17 @@ impl Device for CudaDevice {
 
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
         mapped::alloc(&self.context, bytes)
+    }
+
+    fn in_place(
+        &self,
+        address: DeviceAddr,
+        len: usize,
+        writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> bool {
+        let emulated = self.context.emulated.as_ref();
+        emulated.is_some_and(|gpu| gpu.in_place(address, len, writes, access))
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {

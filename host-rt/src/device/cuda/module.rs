@@ -10,9 +10,11 @@ use cudarc::driver::sys::{
     CUresult,
 };
 use targets::DeviceArch;
+use targets::device_arch::Sm;
 
 use super::context::Context;
-use super::functions::{self, Code};
+use super::emulated;
+use super::functions::Code;
 use super::jit::JitLog;
 use super::lock;
 use crate::base::ranges::{AddrRange, Found, RangeMap};
@@ -44,12 +46,12 @@ impl CudaModule {
     ) -> Result<Arc<Self>, ImageError> {
         let parts = image.link_inputs();
         for part in parts {
-            if input_type(part.format()).is_none() {
+            if let Some(wanted) = unsuitable(part, arch) {
                 return Err(ImageError::OtherMachine {
                     name: part.name().to_owned(),
                     found: part.described(),
                     device: context.name().to_owned(),
-                    wanted: "PTX, cubins and fatbins".to_owned(),
+                    wanted,
                     arch: Box::new(arch.clone()),
                 });
             }
@@ -88,7 +90,7 @@ impl CudaModule {
         // SAFETY: the function writes the handle; the module is alive, the name a C
         // string.
         let code =
-            unsafe { functions::cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
+            unsafe { self.context.cu().cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
         let found = self.found("cuModuleGetFunction", code)?;
         Ok(found.then_some(Global {
             address: DeviceAddr(function as u64),
@@ -115,7 +117,7 @@ impl Module for CudaModule {
         // SAFETY: the function writes the two numbers; the module is alive, the name
         // a C string.
         let code = unsafe {
-            functions::cuModuleGetGlobal_v2(
+            self.context.cu().cuModuleGetGlobal_v2(
                 &raw mut address,
                 &raw mut size,
                 self.raw,
@@ -150,7 +152,7 @@ impl Drop for CudaModule {
         let unloaded = self.context.enter().and_then(|_entered| {
             // SAFETY: loaded by `load`, and no longer used; launches own the module, so none of its
             // kernels runs.
-            let code = unsafe { functions::cuModuleUnload(self.raw) };
+            let code = unsafe { self.context.cu().cuModuleUnload(self.raw) };
             self.context.check("cuModuleUnload", code)
         });
         match unloaded {
@@ -169,7 +171,7 @@ pub(super) fn attribute(
 ) -> Result<u32, DeviceError> {
     let mut value = 0;
     // SAFETY: the function writes a number; the handle is alive.
-    let code = unsafe { functions::cuFuncGetAttribute(&raw mut value, attribute, function) };
+    let code = unsafe { context.cu().cuFuncGetAttribute(&raw mut value, attribute, function) };
     context.check("cuFuncGetAttribute", code)?;
     Ok(u32::try_from(value).unwrap_or(0))
 }
@@ -220,6 +222,26 @@ impl Globals {
     }
 }
 
+/// What a device loads, if it does not load this.
+fn unsuitable(part: &Image, arch: &DeviceArch) -> Option<String> {
+    let (sm, formats, kinds) = match arch {
+        DeviceArch::Emulated(sm) => (*sm, &EMULATED_FORMATS[..], "PTX and fatbins with it"),
+        DeviceArch::Nvidia(sm) => (*sm, &FORMATS[..], "PTX, cubins and fatbins"),
+        DeviceArch::Amd(_) | DeviceArch::Host(_) => unreachable!("the device is NVIDIA's"),
+    };
+    if !formats.contains(&part.format()) {
+        return Some(kinds.to_owned());
+    }
+    let processor = part.processor().filter(|_| part.format() == Format::Ptx);
+    let of = processor.and_then(|processor| processor.parse::<Sm>().ok());
+    let is_newer = of.is_some_and(|of| !of.ptx_runs_on(sm));
+    is_newer.then(|| format!("PTX for {arch} or older"))
+}
+
+/// The formats that drivers load, and that the emulated one does.
+const FORMATS: [Format; 3] = [Format::Ptx, Format::Cubin, Format::Fatbin];
+const EMULATED_FORMATS: [Format; 2] = [Format::Ptx, Format::Fatbin];
+
 /// The linker's type of an image of that format; `None` if it cannot be linked.
 fn input_type(format: Format) -> Option<CUjitInputType> {
     use CUjitInputType::*;
@@ -247,9 +269,11 @@ fn load_data(context: &Context, bytes: &[u8], name: &str) -> Result<CUmodule, Im
     // SAFETY: the function writes the handle. Text ends with a NUL; binaries contain their length,
     // which the driver trusts: the caller that loads an image trusts it as code. The log lives
     // until the function returns.
-    let code = unsafe {
-        functions::cuModuleLoadDataEx(&raw mut raw, bytes.as_ptr().cast(), count, options, values)
+    let load = || unsafe {
+        let image = bytes.as_ptr().cast();
+        context.cu().cuModuleLoadDataEx(&raw mut raw, image, count, options, values)
     };
+    let code = emulated::with_image_name(name, load);
     check(context, "cuModuleLoadDataEx", code, name, &log)?;
     Ok(raw)
 }
@@ -261,9 +285,12 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
     let (count, options, values) = log.options();
     let mut state = null_mut();
     // SAFETY: the function writes the handle; the log outlives the linker.
-    let code = unsafe { functions::cuLinkCreate_v2(count, options, values, &raw mut state) };
+    let code = unsafe { context.cu().cuLinkCreate_v2(count, options, values, &raw mut state) };
     check(context, "cuLinkCreate", code, name, &log)?;
-    let linker = Linker(state);
+    let linker = Linker {
+        context,
+        raw: state,
+    };
     for part in parts {
         let Some(kind) = input_type(part.format()) else {
             unreachable!("`load` has looked at the formats")
@@ -273,8 +300,8 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
         // SAFETY: the linker is alive; the bytes are an image of that kind, of that
         // length; the driver copies them and the name.
         let code = unsafe {
-            functions::cuLinkAddData_v2(
-                linker.0,
+            context.cu().cuLinkAddData_v2(
+                linker.raw,
                 kind,
                 bytes.as_mut_ptr().cast(),
                 bytes.len(),
@@ -288,7 +315,7 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
     }
     let (mut cubin, mut size): (*mut c_void, usize) = (null_mut(), 0);
     // SAFETY: the function writes pointer and size; the linker is alive.
-    let code = unsafe { functions::cuLinkComplete(linker.0, &raw mut cubin, &raw mut size) };
+    let code = unsafe { context.cu().cuLinkComplete(linker.raw, &raw mut cubin, &raw mut size) };
     check(context, "cuLinkComplete", code, name, &log)?;
     // SAFETY: the linker's memory of that size, until it is destroyed.
     let linked = unsafe { std::slice::from_raw_parts(cubin.cast::<u8>(), size) };
@@ -296,12 +323,15 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
 }
 
 /// A linker, destroyed when dropped.
-struct Linker(CUlinkState);
+struct Linker<'a> {
+    context: &'a Context,
+    raw: CUlinkState,
+}
 
-impl Drop for Linker {
+impl Drop for Linker<'_> {
     fn drop(&mut self) {
         // SAFETY: made by `link`, and no longer used.
-        let _ = unsafe { functions::cuLinkDestroy(self.0) };
+        let _ = unsafe { self.context.cu().cuLinkDestroy(self.raw) };
     }
 }
 

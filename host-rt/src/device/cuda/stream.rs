@@ -7,7 +7,6 @@ use cudarc::driver::sys::{CUresult, CUstream, CUstream_flags};
 
 use super::context::Context;
 use super::event::CudaEvent;
-use super::functions;
 use super::mapped;
 use crate::device::gpu::pool::Pooled;
 use crate::device::gpu::readback;
@@ -56,7 +55,7 @@ impl Stream {
         let mut raw = null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the function writes the handle.
-        let code = unsafe { functions::cuStreamCreate(&raw mut raw, flags) };
+        let code = unsafe { context.cu().cuStreamCreate(&raw mut raw, flags) };
         context.check("cuStreamCreate", code)?;
         Ok(Self {
             context: Arc::clone(context),
@@ -87,7 +86,7 @@ impl Stream {
         for at in (0..size).step_by(zeros.bytes) {
             let (to, len) = (address + at as u64, zeros.bytes.min(size - at));
             // SAFETY: the memory was just allocated; the zeros are long enough.
-            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, self.raw) };
+            let code = unsafe { self.context.cu().cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, self.raw) };
             self.context.check("cuMemcpyHtoDAsync", code)?;
         }
         Ok(())
@@ -138,7 +137,7 @@ impl Stream {
     pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.context.enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { functions::cuStreamSynchronize(self.raw) };
+            let code = unsafe { self.context.cu().cuStreamSynchronize(self.raw) };
             self.context.check_progress("cuStreamSynchronize", code)
         });
         self.settle(&synchronized);
@@ -168,7 +167,7 @@ impl Pooled for Stream {
         // No copy has arrived in a lost context, so `synchronize` gives up its streams.
         let queried = self.context.enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { functions::cuStreamQuery(self.raw) };
+            let code = unsafe { self.context.cu().cuStreamQuery(self.raw) };
             if code == CUresult::CUDA_ERROR_NOT_READY {
                 return Ok(false);
             }
@@ -189,7 +188,7 @@ impl Drop for Stream {
         let _ = self.synchronize();
         if let Ok(_entered) = self.context.enter() {
             // SAFETY: made by `new`, and no longer used.
-            let code = unsafe { functions::cuStreamDestroy_v2(self.raw) };
+            let code = unsafe { self.context.cu().cuStreamDestroy_v2(self.raw) };
             // Nothing else can be done about a failure.
             let _ = self.context.check("cuStreamDestroy", code);
         }

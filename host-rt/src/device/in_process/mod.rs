@@ -3,12 +3,10 @@
 //! | file | job |
 //! |---|---|
 //! | `host` | kernels are code of a shared object |
-//! | `emu` | kernels are PTX, which is interpreted |
 //! | `queue` | queues: copies run at once if nothing is pending, otherwise in order |
 //! | `traits` | the trait of such a device |
 //! | `op` | queued operations, each started by the thread that completes its last dependency |
 
-pub(super) mod emu;
 pub(super) mod host;
 mod op;
 mod queue;

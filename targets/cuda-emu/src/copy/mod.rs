@@ -112,7 +112,7 @@ fn in_turn(
         }
         work()
     };
-    if !settings().copies_in_order {
+    if !context.gpu.copies_in_order {
         return context.queue(stream, delayed);
     }
     let _order = lock(&context.engine.order);

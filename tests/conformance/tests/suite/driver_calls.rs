@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use conformance::{Target, child, process};
 use conformance_calls::launch::{Increment, Places};
-use cuda_standin::loader;
+use cuda_emu::counts;
 use host_rt::{Functions, Grid, LaunchError, RuntimeError};
 
 use crate::driver_errors::PREFIX;
@@ -15,8 +15,10 @@ use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
     test!(calls_for_devices_fail),
+    test!(calls_for_contexts_fail),
     test!(calls_for_memory_fail),
-    test!(calls_for_kernels_fail),
+    test!(calls_for_modules_fail),
+    test!(calls_for_events_fail),
     test!(one_call_fails).alone(),
     test!(a_typed_launch_uses_one_queue).alone(),
     // Resources of a launch past its deadline are never freed.
@@ -24,19 +26,20 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// Microseconds before each copy.
-const DELAY: &str = "REVOFF_STAND_IN_DELAY";
+const DELAY: &str = "REVOFF_EMU_COPY_DELAY";
 
 /// Functions of the driver, whose failure must only cause an error.
 const OF_DEVICES: &[&str] = &[
-    "cuDeviceGetCount",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
-    "cuDeviceGetName",
-    "cuDeviceGetPCIBusId",
     "cuDevicePrimaryCtxRetain",
+    "cuMemGetInfo_v2",
+    "cuFuncGetAttribute",
+    "cuLaunchKernel",
+];
+const OF_CONTEXTS: &[&str] = &[
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
-    "cuMemGetInfo_v2",
     "cuStreamCreate",
     "cuStreamDestroy_v2",
     "cuStreamSynchronize",
@@ -50,13 +53,13 @@ const OF_MEMORY: &[&str] = &[
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
 ];
-const OF_KERNELS: &[&str] = &[
+const OF_MODULES: &[&str] = &[
     "cuModuleLoadDataEx",
     "cuModuleUnload",
     "cuModuleGetFunction",
     "cuModuleGetGlobal_v2",
-    "cuFuncGetAttribute",
-    "cuLaunchKernel",
+];
+const OF_EVENTS: &[&str] = &[
     "cuEventCreate",
     "cuEventDestroy_v2",
     "cuEventRecord",
@@ -80,12 +83,20 @@ fn calls_for_devices_fail(_: &Target) {
     fail(OF_DEVICES);
 }
 
+fn calls_for_contexts_fail(_: &Target) {
+    fail(OF_CONTEXTS);
+}
+
 fn calls_for_memory_fail(_: &Target) {
     fail(OF_MEMORY);
 }
 
-fn calls_for_kernels_fail(_: &Target) {
-    fail(OF_KERNELS);
+fn calls_for_modules_fail(_: &Target) {
+    fail(OF_MODULES);
+}
+
+fn calls_for_events_fail(_: &Target) {
+    fail(OF_EVENTS);
 }
 
 fn fail(functions: &[&str]) {
@@ -94,7 +105,7 @@ fn fail(functions: &[&str]) {
     for function in functions {
         for (call, code) in FAULTS {
             let fault = format!("{function}:{call}={code}");
-            let environment = [("REVOFF_STAND_IN_FAIL", fault.as_str())];
+            let environment = [("REVOFF_EMU_FAIL", fault.as_str())];
             if let Err(what) = child::run(&name, &environment) {
                 failed.push(format!("{fault}: {what}"));
             }
@@ -110,7 +121,7 @@ fn is_in_the_dark(fault: &str) -> bool {
 
 /// Uses all features, repeatedly.
 fn one_call_fails(target: &Target) {
-    let fault = std::env::var("REVOFF_STAND_IN_FAIL").unwrap_or_default();
+    let fault = std::env::var("REVOFF_EMU_FAIL").unwrap_or_default();
     let is_in_the_dark = is_in_the_dark(&fault);
     // The failing call may be in the second iteration.
     for time in 0..6 {
@@ -120,18 +131,18 @@ fn one_call_fails(target: &Target) {
         }
         // A lost device is usable again only when everything is dropped.
         if !is_in_the_dark {
-            assert_eq!(process::settle(loader::contexts, 0), 0, "contexts");
+            assert_eq!(process::settle(|| counts().contexts, 0), 0, "contexts");
         }
     }
     // Functions called once or twice have no fifth call; otherwise a fault that did not happen has
     // tested nothing.
     if !fault.is_empty() && !fault.contains(":5=") {
-        assert_eq!(loader::faults(), 1, "calls that failed");
+        assert_eq!(counts().faults, 1, "calls that failed");
     }
     // Resources that could not be freed, with or without a context, still exist.
     let frees = ["Free", "Destroy", "Unload", "SetCurrent", "GetCurrent"];
     if !is_in_the_dark && !frees.iter().any(|free| fault.contains(free)) {
-        assert_eq!(loader::leaks(), 0, "leaks");
+        assert_eq!(counts().leaks, 0, "leaks");
     }
 }
 
@@ -206,7 +217,7 @@ fn a_typed_launch_leaves_no_copy_from_the_host(target: &Target) {
 
 /// The queues that `run` uses, and the waits of the host other than those for a kernel.
 fn calls_of(run: impl FnOnce()) -> (u64, u64) {
-    let calls = || (loader::stream_queries(), loader::stream_waits());
+    let calls = || (counts().stream_queries, counts().stream_waits);
     let before = calls();
     run();
     let after = calls();

@@ -1,51 +1,41 @@
-//! Errors of NVIDIA's driver, injected by its stand-in. Most tests need an environment, and so a
-//! separate process.
+//! Errors of NVIDIA's driver, which the emulated one makes on demand. Most tests need an environment, and
+//! so a separate process.
 
-use conformance::{Target, process};
-use cuda_standin::image::{DOES_NOT_LINK, FATBIN};
-use cuda_standin::loader;
+use conformance::{Target, process, stand_in};
 use host_rt::device::DeviceError;
 use host_rt::device::LossReason;
 use host_rt::image::ImageError;
-use host_rt::{Functions, Image, Runtime, RuntimeError};
+use host_rt::{Functions, Image, RuntimeError};
 
-use crate::image::{c_silent, image};
+use crate::image::image;
 use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
 /// The prefix of these tests' names.
-pub(crate) const PREFIX: &str = "stand_in_errors";
+pub(crate) const PREFIX: &str = "emu_driver";
+
+/// Their device.
+pub(crate) const DEVICE: &str = "emu:sm_90";
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(no_driver).alone_with(&[("LD_LIBRARY_PATH", "/nonexistent")]),
-    test!(an_old_driver).alone_with(&[("REVOFF_STAND_IN_VERSION", "11030")]),
-    test!(a_driver_that_does_not_start).alone_with(&[("REVOFF_STAND_IN_FAIL", "cuInit:1=100")]),
+    test!(an_old_driver).alone_with(&[("REVOFF_EMU_CUDA_VERSION", "11030")]),
+    test!(a_driver_that_does_not_start).alone_with(&[("REVOFF_EMU_FAIL", "cuInit:1=100")]),
     test!(no_such_device),
-    test!(no_device_at_all).alone_with(&[("REVOFF_STAND_IN_DEVICES", "0")]),
-    test!(no_unified_addressing).alone_with(&[("REVOFF_STAND_IN_UNIFIED", "0")]),
-    test!(no_memory_pools).alone_with(&[("REVOFF_STAND_IN_POOLS", "0")]),
+    test!(no_unified_addressing).alone_with(&[("REVOFF_EMU_UNIFIED", "0")]),
+    test!(no_memory_pools).alone_with(&[("REVOFF_EMU_POOLS", "0")]),
     test!(out_of_memory),
-    test!(out_of_pinned_memory).alone_with(&[("REVOFF_STAND_IN_FAIL", "cuMemHostAlloc:2=2")]),
+    test!(out_of_pinned_memory).alone_with(&[("REVOFF_EMU_FAIL", "cuMemHostAlloc:2=2")]),
     test!(the_compiler_says_why),
     test!(the_linker_says_why),
     test!(parts_are_linked),
-    test!(a_fatbin_is_asked_for_what_it_is),
     test!(an_assertion_fails).alone_with(&[(
-        "REVOFF_STAND_IN_FAIL",
+        "REVOFF_EMU_FAIL",
         "cuEventQuery:*=710,cuEventSynchronize:*=710,cuStreamQuery:*=710,cuStreamSynchronize:*=710",
     )]),
-    test!(frees_may_wait_for_kernels).alone_with(&[("REVOFF_STAND_IN_WAITS", "1")]),
-    test!(copies_may_take_their_time).alone_with(&[("REVOFF_STAND_IN_DELAY", "2000")]),
+    test!(frees_may_wait_for_kernels).alone_with(&[("REVOFF_EMU_FREES_WAIT", "1")]),
+    test!(copies_may_take_their_time).alone_with(&[("REVOFF_EMU_COPY_DELAY", "2000")]),
 ];
-
-fn no_driver(target: &Target) {
-    let error = refusal(target.device);
-    assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    assert_names(&error, &["no NVIDIA driver", "libcuda.so"]);
-    // Other devices are not affected.
-    Runtime::open("host").unwrap();
-}
 
 fn an_old_driver(target: &Target) {
     let error = refusal(target.device);
@@ -56,34 +46,27 @@ fn an_old_driver(target: &Target) {
 fn a_driver_that_does_not_start(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    assert_names(&error, &["cuInit: ", "100"]);
+    assert_names(&error, &["cuInit: ", "CUDA_ERROR_NO_DEVICE"]);
 }
 
 fn no_such_device(_: &Target) {
-    for name in ["cuda:2", "cuda:99999999999", "cuda:", "cuda:x", "cuda:-1"] {
+    for name in ["cuda:99999999999", "cuda:", "cuda:x", "cuda:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        assert_names(&error, &[&format!("`{name}`"), "host, emu, cuda:0, cuda:1"]);
+        assert_names(&error, &[&format!("`{name}`"), "host, emu"]);
     }
-}
-
-fn no_device_at_all(target: &Target) {
-    let error = refusal(target.device);
-    assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-    assert_names(&error, &["`cuda:0`", "host"]);
 }
 
 fn no_unified_addressing(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-    assert_names(&error, &["`cuda:0`", "unified addressing"]);
+    assert_names(&error, &["`emu:sm_90`", "unified addressing"]);
     nothing_is_left();
 }
 
 fn nothing_is_left() {
     // The last owner may be a thread of the device, which is about to end.
-    assert_eq!(process::settle(loader::contexts, 0), 0);
-    assert_eq!(loader::leaks(), 0);
+    assert_eq!(process::settle(|| stand_in::left(DEVICE), 0), 0);
 }
 
 /// Device memory is then allocated in another way.
@@ -103,7 +86,7 @@ fn out_of_memory(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.alloc(1 << 50).map(drop) {
         Err(RuntimeError::Device(error @ DeviceError::OutOfMemory { .. })) => {
-            assert_names(&error, &["`cuda:0`", &(1u64 << 50).to_string()]);
+            assert_names(&error, &["`emu:sm_90`", &(1u64 << 50).to_string()]);
         }
         other => panic!("{other:?}"),
     }
@@ -118,7 +101,7 @@ fn out_of_pinned_memory(target: &Target) {
     });
     match failed {
         Err(RuntimeError::Device(error @ DeviceError::NoMappedMemory { .. })) => {
-            assert_names(&error, &["`cuda:0`", "REVOFF_BOUNCE", "ulimit -l"]);
+            assert_names(&error, &["`emu:sm_90`", "REVOFF_BOUNCE", "ulimit -l"]);
         }
         other => panic!("{other:?}"),
     }
@@ -126,10 +109,29 @@ fn out_of_pinned_memory(target: &Target) {
     nothing_is_left();
 }
 
-/// PTX that only the reader accepts.
+/// PTX with an instruction that does not exist.
 fn bad_text(name: &str) -> Image {
-    let text = format!(".version 7.8\n// stand-in: {DOES_NOT_LINK}\n.target sm_90\n");
-    Image::from_bytes(name, text.into_bytes()).unwrap()
+    let text = ".version 7.0\n.target sm_60\n.address_size 64\n.visible .entry bad() { nonsense; ret; }\n";
+    Image::from_bytes(name, text.as_bytes()).unwrap()
+}
+
+/// PTX with a kernel `silent`, which adds 1 to a number.
+fn silent() -> Image {
+    let text = "\
+.version 7.0
+.target sm_60
+.address_size 64
+.visible .entry silent(.param .u64 number)
+{
+    .reg .b64 %at, %n;
+    ld.param.u64 %at, [number];
+    ld.u64 %n, [%at];
+    add.u64 %n, %n, 1;
+    st.u64 [%at], %n;
+    ret;
+}
+";
+    Image::from_bytes("silent", text.as_bytes()).unwrap()
 }
 
 fn load_error(target: &Target, image: &Image) -> ImageError {
@@ -145,21 +147,21 @@ fn the_compiler_says_why(target: &Target) {
     let error = load_error(target, &bad_text("a bad text"));
     assert_names(
         &error,
-        &["a bad text", "CUDA_ERROR_INVALID_PTX", DOES_NOT_LINK],
+        &["a bad text", "CUDA_ERROR_INVALID_PTX", "nonsense"],
     );
 }
 
 fn the_linker_says_why(target: &Target) {
     let parts = vec![image(target), bad_text("a bad part")];
     let error = load_error(target, &Image::link("both", parts).unwrap());
-    assert_names(&error, &["cuLinkAddData", "a bad part", DOES_NOT_LINK]);
-    let parts = vec![c_silent(target), c_silent(target)];
+    assert_names(&error, &["cuLinkComplete", "a bad part", "nonsense"]);
+    let parts = vec![silent(), silent()];
     let error = load_error(target, &Image::link("twice", parts).unwrap());
-    assert_names(&error, &["Multiple definition of 'silent'"]);
+    assert_names(&error, &["cuLinkComplete", "`silent` is defined"]);
 }
 
 fn parts_are_linked(target: &Target) {
-    let parts = vec![c_silent(target), image(target)];
+    let parts = vec![silent(), image(target)];
     let both = Image::link("both", parts).unwrap();
     let runtime = target.builder().build().unwrap();
     let session = Session::on(&runtime, &both, &acting(|what| what));
@@ -167,14 +169,6 @@ fn parts_are_linked(target: &Target) {
     let number = session.filled(&[41u64]);
     session.run("silent", (1, 1), &[&number]).unwrap();
     assert_eq!(read::<u64>(&number), [42]);
-}
-
-/// Only the driver knows the contents of a fatbin.
-fn a_fatbin_is_asked_for_what_it_is(target: &Target) {
-    let fatbin = [&FATBIN[..], image(target).bytes(), b"\0"].concat();
-    let fatbin = Image::from_bytes("a fatbin", fatbin).unwrap();
-    let runtime = target.builder().build().unwrap();
-    Session::on(&runtime, &fatbin, &acting(|what| what)).works();
 }
 
 /// A host function frees while its kernel waits for it.

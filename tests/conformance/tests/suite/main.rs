@@ -2,8 +2,8 @@
 //!
 //! A test is a function that takes a [`Target`] and panics on failure. Those in [`per_wire`] run
 //! for each wire of a device, those in [`per_device`] once. Tests of missing devices are counted as
-//! ignored; for NVIDIA's and AMD's GPUs there are stand-ins, whose tests are called `stand_in` and
-//! `hsa_stand_in`. On hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images
+//! ignored; for AMD's GPUs there is a stand-in, whose tests are called `hsa_stand_in`. On emulated GPUs
+//! (`emu_sm_90`, `emu_sm_60`) and hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images
 //! --kernel-crate tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod abort;
@@ -191,15 +191,16 @@ fn main() -> ExitCode {
             }
         }
     }
-    if stand_in::is_for("cuda:0") {
-        let target = Target {
-            device: "cuda:0",
-            wire: WireKind::NATIVE,
-        };
-        let prefix = || driver_errors::PREFIX.to_owned();
-        let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
-        trials.extend(tests.map(|&test| trial(target, prefix(), test)));
-    }
+    let target = Target {
+        device: driver_errors::DEVICE,
+        wire: WireKind::NATIVE,
+    };
+    let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
+    let is_missing = check_available(&target).is_err();
+    trials.extend(tests.map(|&test| {
+        let prefix = driver_errors::PREFIX.to_owned();
+        trial(target, prefix, test).with_ignored_flag(is_missing)
+    }));
     if stand_in::is_for("hsa:0") {
         let target = Target {
             device: "hsa:0",
@@ -215,7 +216,7 @@ fn main() -> ExitCode {
         let left = DEVICES.map(|device| format!("{device}: {}", stand_in::left(device)));
         let left = left.join(", ");
         say(&format!(
-            "the tests with a stand-in have left things behind: {left}"
+            "the tests have left things behind: {left}"
         ));
         return ExitCode::FAILURE;
     }
