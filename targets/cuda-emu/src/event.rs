@@ -118,12 +118,19 @@ pub extern "C" fn cuEventSynchronize(event: u64) -> u32 {
     })
 }
 
+fn elapsed(context: &Context, elapsed: Out<f32>, from: u64, to: u64) -> Answer {
+    let (from, to) = (context.event(from)?.time()?, context.event(to)?.time()?);
+    let forward = to.saturating_duration_since(from).as_secs_f32();
+    let back = from.saturating_duration_since(to).as_secs_f32();
+    elapsed.set(1e3 * (forward - back))
+}
+
 /// In milliseconds.
-pub extern "C" fn cuEventElapsedTime(elapsed: Out<f32>, from: u64, to: u64) -> u32 {
-    with_context("cuEventElapsedTime", |context| {
-        let (from, to) = (context.event(from)?.time()?, context.event(to)?.time()?);
-        let forward = to.saturating_duration_since(from).as_secs_f32();
-        let back = from.saturating_duration_since(to).as_secs_f32();
-        elapsed.set(1e3 * (forward - back))
-    })
+pub extern "C" fn cuEventElapsedTime(time: Out<f32>, from: u64, to: u64) -> u32 {
+    with_context("cuEventElapsedTime", |context| elapsed(context, time, from, to))
+}
+
+/// In milliseconds.
+pub extern "C" fn cuEventElapsedTime_v2(time: Out<f32>, from: u64, to: u64) -> u32 {
+    with_context("cuEventElapsedTime_v2", |context| elapsed(context, time, from, to))
 }

@@ -9,20 +9,26 @@ use crate::pointers::{Out, Text};
 
 /// The versions of CUDA that have introduced a version of a function which has several; all other
 /// second versions are of CUDA 3 or 4. Source: the typedefs in `cudaTypedefs.h`.
-const INTRODUCED: [(&str, i32); 17] = [
+const INTRODUCED: [(&str, i32); 23] = [
     ("cuCtxCreate_v3", 11_040),
     ("cuCtxCreate_v4", 12_050),
+    ("cuCtxGetDevice_v2", 13_000),
+    ("cuCtxSynchronize_v2", 13_000),
+    ("cuDeviceGetUuid_v2", 11_040),
     ("cuDevicePrimaryCtxRelease_v2", 11_000),
     ("cuDevicePrimaryCtxReset_v2", 11_000),
     ("cuDevicePrimaryCtxSetFlags_v2", 11_000),
-    ("cuDeviceGetUuid_v2", 11_040),
-    ("cuStreamGetCaptureInfo_v2", 11_030),
-    ("cuStreamGetCaptureInfo_v3", 12_030),
+    ("cuEventElapsedTime_v2", 12_080),
     ("cuGetProcAddress_v2", 12_000),
+    ("cuLaunchHostFunc_v2", 13_010),
     ("cuMemAdvise_v2", 12_020),
     ("cuMemPrefetchAsync_v2", 12_020),
-    ("cuEventElapsedTime_v2", 12_080),
-    ("cuGraphicsResourceGetMappedPointer_v2", 3_020),
+    ("cuMemcpy3DBatchAsync_v2", 13_000),
+    ("cuMemcpyBatchAsync_v2", 13_000),
+    ("cuStreamBatchMemOp_v2", 11_070),
+    ("cuStreamGetCaptureInfo_v2", 11_030),
+    ("cuStreamGetCaptureInfo_v3", 12_030),
+    ("cuStreamGetCtx_v2", 12_050),
     ("cuStreamWaitValue32_v2", 11_070),
     ("cuStreamWaitValue64_v2", 11_070),
     ("cuStreamWriteValue32_v2", 11_070),

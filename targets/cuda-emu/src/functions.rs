@@ -21,6 +21,7 @@ macro_rules! driver_functions {
                 cuCtxGetCacheConfig: $crate::current::cuCtxGetCacheConfig;
                 cuCtxGetCurrent: $crate::current::cuCtxGetCurrent;
                 cuCtxGetDevice: $crate::current::cuCtxGetDevice;
+                cuCtxGetDevice_v2: $crate::current::cuCtxGetDevice_v2;
                 cuCtxGetFlags: $crate::current::cuCtxGetFlags;
                 cuCtxGetId: $crate::current::cuCtxGetId;
                 cuCtxGetLimit: $crate::current::cuCtxGetLimit;
@@ -32,6 +33,7 @@ macro_rules! driver_functions {
                 cuCtxSetCurrent: $crate::current::cuCtxSetCurrent;
                 cuCtxSetLimit: $crate::current::cuCtxSetLimit;
                 cuCtxSynchronize: $crate::current::cuCtxSynchronize;
+                cuCtxSynchronize_v2: $crate::current::cuCtxSynchronize_v2;
                 cuDeviceCanAccessPeer: $crate::device::cuDeviceCanAccessPeer;
                 cuDeviceComputeCapability: $crate::device::cuDeviceComputeCapability;
                 cuDeviceGet: $crate::device::cuDeviceGet;
@@ -56,6 +58,7 @@ macro_rules! driver_functions {
                 cuEventCreate: $crate::event::cuEventCreate;
                 cuEventDestroy_v2: $crate::event::cuEventDestroy_v2;
                 cuEventElapsedTime: $crate::event::cuEventElapsedTime;
+                cuEventElapsedTime_v2: $crate::event::cuEventElapsedTime_v2;
                 cuEventQuery: $crate::event::cuEventQuery;
                 cuEventSynchronize: $crate::event::cuEventSynchronize;
                 cuFuncGetAttribute: $crate::function::cuFuncGetAttribute;
@@ -91,6 +94,7 @@ macro_rules! driver_functions {
                 cuLinkCreate_v2: $crate::link::cuLinkCreate_v2;
                 cuLinkDestroy: $crate::link::cuLinkDestroy;
                 cuMemAdvise: $crate::memory::cuMemAdvise;
+                cuMemAdvise_v2: $crate::memory::cuMemAdvise_v2;
                 cuMemAllocHost_v2: $crate::memory::cuMemAllocHost_v2;
                 cuMemAllocManaged: $crate::memory::cuMemAllocManaged;
                 cuMemAllocPitch_v2: $crate::memory::cuMemAllocPitch_v2;
@@ -106,6 +110,9 @@ macro_rules! driver_functions {
                 cuMemHostUnregister: $crate::memory::cuMemHostUnregister;
                 cuMemPoolCreate: $crate::pool::cuMemPoolCreate;
                 cuMemPoolDestroy: $crate::pool::cuMemPoolDestroy;
+                cuMemPoolGetAccess: $crate::pool::cuMemPoolGetAccess;
+                cuMemPoolGetAttribute: $crate::pool::cuMemPoolGetAttribute;
+                cuMemPoolSetAccess: $crate::pool::cuMemPoolSetAccess;
                 cuMemPoolSetAttribute: $crate::pool::cuMemPoolSetAttribute;
                 cuMemPoolTrimTo: $crate::pool::cuMemPoolTrimTo;
                 cuModuleEnumerateFunctions: $crate::module::cuModuleEnumerateFunctions;
@@ -144,6 +151,7 @@ macro_rules! driver_functions {
                 cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz: $crate::pool::cuMemAllocFromPoolAsync;
                 cuMemFreeAsync, cuMemFreeAsync_ptsz: $crate::pool::cuMemFreeAsync;
                 cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz: $crate::memory::cuMemPrefetchAsync;
+                cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz: $crate::memory::cuMemPrefetchAsync_v2;
                 cuMemcpy, cuMemcpy_ptds: $crate::copy::line::cuMemcpy;
                 cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz: $crate::copy::rows::cuMemcpy2DAsync_v2;
                 cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds: $crate::copy::rows::cuMemcpy2DUnaligned_v2;
@@ -172,7 +180,10 @@ macro_rules! driver_functions {
                 cuMemsetD8Async, cuMemsetD8Async_ptsz: $crate::copy::set::cuMemsetD8Async;
                 cuMemsetD8_v2, cuMemsetD8_v2_ptds: $crate::copy::set::cuMemsetD8_v2;
                 cuStreamAddCallback, cuStreamAddCallback_ptsz: $crate::callback::cuStreamAddCallback;
+                cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v2_ptsz: $crate::stream::cuStreamGetCaptureInfo_v2;
+                cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz: $crate::stream::cuStreamGetCaptureInfo_v3;
                 cuStreamGetCtx, cuStreamGetCtx_ptsz: $crate::stream::cuStreamGetCtx;
+                cuStreamGetCtx_v2, cuStreamGetCtx_v2_ptsz: $crate::stream::cuStreamGetCtx_v2;
                 cuStreamGetFlags, cuStreamGetFlags_ptsz: $crate::stream::cuStreamGetFlags;
                 cuStreamGetId, cuStreamGetId_ptsz: $crate::stream::cuStreamGetId;
                 cuStreamGetPriority, cuStreamGetPriority_ptsz: $crate::stream::cuStreamGetPriority;
@@ -206,13 +217,11 @@ macro_rules! driver_functions {
                 cuCtxDetach;
                 cuCtxFromGreenCtx;
                 cuCtxGetDevResource;
-                cuCtxGetDevice_v2;
                 cuCtxGetExecAffinity;
                 cuCtxGetSharedMemConfig;
                 cuCtxRecordEvent;
                 cuCtxSetFlags;
                 cuCtxSetSharedMemConfig;
-                cuCtxSynchronize_v2;
                 cuCtxWaitEvent;
                 cuDestroyExternalMemory;
                 cuDestroyExternalSemaphore;
@@ -234,7 +243,6 @@ macro_rules! driver_functions {
                 cuDeviceRegisterAsyncNotification;
                 cuDeviceSetGraphMemAttribute;
                 cuDeviceUnregisterAsyncNotification;
-                cuEventElapsedTime_v2;
                 cuExternalMemoryGetMappedBuffer;
                 cuExternalMemoryGetMappedMipmappedArray;
                 cuFlushGPUDirectRDMAWrites;
@@ -393,7 +401,6 @@ macro_rules! driver_functions {
                 cuLogsUnregisterCallback;
                 cuMemAddressFree;
                 cuMemAddressReserve;
-                cuMemAdvise_v2;
                 cuMemBatchDecompressAsync;
                 cuMemBatchDecompressAsync_ptsz;
                 cuMemCreate;
@@ -413,13 +420,8 @@ macro_rules! driver_functions {
                 cuMemMapArrayAsync_ptsz;
                 cuMemPoolExportPointer;
                 cuMemPoolExportToShareableHandle;
-                cuMemPoolGetAccess;
-                cuMemPoolGetAttribute;
                 cuMemPoolImportFromShareableHandle;
                 cuMemPoolImportPointer;
-                cuMemPoolSetAccess;
-                cuMemPrefetchAsync_v2;
-                cuMemPrefetchAsync_v2_ptsz;
                 cuMemPrefetchBatchAsync;
                 cuMemRangeGetAttribute;
                 cuMemRangeGetAttributes;
@@ -498,12 +500,6 @@ macro_rules! driver_functions {
                 cuStreamGetAttribute;
                 cuStreamGetAttribute_ptsz;
                 cuStreamGetCaptureInfo;
-                cuStreamGetCaptureInfo_v2;
-                cuStreamGetCaptureInfo_v2_ptsz;
-                cuStreamGetCaptureInfo_v3;
-                cuStreamGetCaptureInfo_v3_ptsz;
-                cuStreamGetCtx_v2;
-                cuStreamGetCtx_v2_ptsz;
                 cuStreamGetDevResource;
                 cuStreamGetDevice;
                 cuStreamGetDevice_ptsz;

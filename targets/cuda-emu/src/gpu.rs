@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use ptx_emu::{Machine, Options};
 
 use crate::context::Context;
+use crate::pool::{new_pool, remove_pool};
 
 /// Receives what the driver says: a line, such as a fault of a kernel.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
@@ -28,6 +29,10 @@ pub(crate) struct Gpu {
     pub(crate) copies_in_order: bool,
     pub(crate) report: Report,
     pub(crate) primary: Mutex<Primary>,
+    /// Handles of its pools: the default one, and that in use.
+    pub(crate) default_pool: u64,
+    /// See there.
+    pub(crate) pool: Mutex<u64>,
 }
 
 /// A device's primary context.
@@ -39,10 +44,19 @@ pub(crate) struct Primary {
     pub(crate) context: Option<Arc<Context>>,
 }
 
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        remove_pool(self.default_pool);
+    }
+}
+
 impl Gpu {
     pub(crate) fn new(number: i32, options: GpuOptions) -> std::io::Result<Self> {
+        let pool = new_pool();
         Ok(Self {
             number,
+            default_pool: pool,
+            pool: Mutex::new(pool),
             machine: Machine::new(options.machine)?,
             copies_in_order: options.copies_in_order,
             report: options.report,

@@ -297,6 +297,11 @@ pub extern "C" fn cuMemHostUnregister(host: u64) -> u32 {
 }
 
 /// Managed memory is where both sides can reach it, so there is nothing to move.
+fn check_managed(context: &Context, address: u64, bytes: usize) -> Answer {
+    let pinned = context.pinned(address, bytes as u64).ok_or(Code::INVALID_VALUE)?;
+    (pinned.kind == PinnedKind::Managed).then_some(()).ok_or(Code::INVALID_VALUE)
+}
+
 pub extern "C" fn cuMemPrefetchAsync<const DEFAULT: u64>(
     address: u64,
     bytes: usize,
@@ -305,15 +310,29 @@ pub extern "C" fn cuMemPrefetchAsync<const DEFAULT: u64>(
 ) -> u32 {
     with_context("cuMemPrefetchAsync", |context| {
         context.stream(stream, DEFAULT)?;
-        let pinned = context.pinned(address, bytes as u64).ok_or(Code::INVALID_VALUE)?;
-        (pinned.kind == PinnedKind::Managed).then_some(()).ok_or(Code::INVALID_VALUE)
+        check_managed(context, address, bytes)
     })
 }
 
-/// As for `cuMemPrefetchAsync`.
-pub extern "C" fn cuMemAdvise(address: u64, bytes: usize, _advice: u32, _device: i32) -> u32 {
-    with_context("cuMemAdvise", |context| {
-        let pinned = context.pinned(address, bytes as u64).ok_or(Code::INVALID_VALUE)?;
-        (pinned.kind == PinnedKind::Managed).then_some(()).ok_or(Code::INVALID_VALUE)
+/// A `CUmemLocation` has the size of a word.
+pub extern "C" fn cuMemPrefetchAsync_v2<const DEFAULT: u64>(
+    address: u64,
+    bytes: usize,
+    _location: u64,
+    _flags: u32,
+    stream: u64,
+) -> u32 {
+    with_context("cuMemPrefetchAsync_v2", |context| {
+        context.stream(stream, DEFAULT)?;
+        check_managed(context, address, bytes)
     })
+}
+
+pub extern "C" fn cuMemAdvise(address: u64, bytes: usize, _advice: u32, _device: i32) -> u32 {
+    with_context("cuMemAdvise", |context| check_managed(context, address, bytes))
+}
+
+/// A `CUmemLocation` has the size of a word.
+pub extern "C" fn cuMemAdvise_v2(address: u64, bytes: usize, _advice: u32, _location: u64) -> u32 {
+    with_context("cuMemAdvise_v2", |context| check_managed(context, address, bytes))
 }

@@ -1,14 +1,16 @@
 //! Memory that is allocated in a stream's order. All pools are the device's memory.
 
+use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
 use crate::driver::{settings, with_context, with_driver};
-use crate::pointers::Out;
+use crate::gpu::Gpu;
+use crate::pointers::{In, Out};
 
 fn alloc(context: &Context, address: Out<u64>, bytes: usize, stream: u64, default: u64) -> Answer {
     context.stream(stream, default)?;
@@ -33,9 +35,7 @@ pub extern "C" fn cuMemAllocFromPoolAsync<const DEFAULT: u64>(
     stream: u64,
 ) -> u32 {
     with_context("cuMemAllocFromPoolAsync", |context| {
-        if pool == 0 {
-            return Err(Code::INVALID_HANDLE);
-        }
+        known(pool)?;
         alloc(context, address, bytes, stream, DEFAULT)
     })
 }
@@ -57,55 +57,108 @@ pub extern "C" fn cuMemFreeAsync<const DEFAULT: u64>(address: u64, stream: u64) 
     })
 }
 
-fn pool_of(pool: Out<u64>, device: i32, function: &str) -> u32 {
+/// Values of attributes that were set, by pool.
+static POOLS: LazyLock<Mutex<HashMap<u64, HashMap<u32, u64>>>> = LazyLock::new(Mutex::default);
+
+/// A new pool.
+pub(crate) fn new_pool() -> u64 {
+    let pool = handle();
+    lock(&POOLS).insert(pool, HashMap::new());
+    pool
+}
+
+/// Removes a pool. Returns whether it was there.
+pub(crate) fn remove_pool(pool: u64) -> bool {
+    lock(&POOLS).remove(&pool).is_some()
+}
+
+fn known(pool: u64) -> Answer {
+    lock(&POOLS).contains_key(&pool).then_some(()).ok_or(Code::INVALID_VALUE)
+}
+
+fn pool_of(pool: Out<u64>, device: i32, choose: fn(&Gpu) -> u64, function: &str) -> u32 {
     with_driver(function, |driver| {
-        driver.gpu(device)?;
+        let gpu = driver.gpu(device)?;
         if !settings().pools {
             return Err(Code::NOT_SUPPORTED);
         }
-        // No function here uses it.
-        pool.set(handle())
+        pool.set(choose(&gpu))
     })
 }
 
 pub extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<u64>, device: i32) -> u32 {
-    pool_of(pool, device, "cuDeviceGetDefaultMemPool")
+    pool_of(pool, device, |gpu| gpu.default_pool, "cuDeviceGetDefaultMemPool")
 }
 
 pub extern "C" fn cuDeviceGetMemPool(pool: Out<u64>, device: i32) -> u32 {
-    pool_of(pool, device, "cuDeviceGetMemPool")
+    pool_of(pool, device, |gpu| *lock(&gpu.pool), "cuDeviceGetMemPool")
 }
 
 pub extern "C" fn cuDeviceSetMemPool(device: i32, pool: u64) -> u32 {
     with_driver("cuDeviceSetMemPool", |driver| {
-        driver.gpu(device)?;
-        (pool != 0).then_some(()).ok_or(Code::INVALID_VALUE)
+        let gpu = driver.gpu(device)?;
+        known(pool)?;
+        *lock(&gpu.pool) = pool;
+        Ok(())
     })
 }
 
 pub extern "C" fn cuMemPoolCreate(pool: Out<u64>, properties: *const c_void) -> u32 {
     with_driver("cuMemPoolCreate", |_| {
-        if properties.is_null() {
+        if properties.is_null() || pool.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        pool.set(handle())
+        pool.set(new_pool())
     })
 }
 
 pub extern "C" fn cuMemPoolDestroy(pool: u64) -> u32 {
-    with_driver("cuMemPoolDestroy", |_| (pool != 0).then_some(()).ok_or(Code::INVALID_VALUE))
+    with_driver("cuMemPoolDestroy", |_| remove_pool(pool).then_some(()).ok_or(Code::INVALID_VALUE))
 }
 
 /// Freed memory is never kept.
 pub extern "C" fn cuMemPoolTrimTo(pool: u64, _keep: usize) -> u32 {
-    with_driver("cuMemPoolTrimTo", |_| (pool != 0).then_some(()).ok_or(Code::INVALID_VALUE))
+    with_driver("cuMemPoolTrimTo", |_| known(pool))
 }
 
-pub extern "C" fn cuMemPoolSetAttribute(pool: u64, _attribute: u32, value: *const c_void) -> u32 {
+/// The attributes with four bytes; later ones have eight.
+const SMALL: std::ops::RangeInclusive<u32> = 1..=3;
+const ALL: std::ops::RangeInclusive<u32> = 1..=8;
+
+pub extern "C" fn cuMemPoolSetAttribute(pool: u64, attribute: u32, value: In<u32>) -> u32 {
     with_driver("cuMemPoolSetAttribute", |_| {
-        if pool == 0 || value.is_null() {
-            return Err(Code::INVALID_VALUE);
-        }
+        let words = value.all(if SMALL.contains(&attribute) { 1 } else { 2 })?;
+        let high = words.get(1).copied().unwrap_or(0);
+        let number = u64::from(high) << 32 | u64::from(words[0]);
+        let mut pools = lock(&POOLS);
+        let pool = pools.get_mut(&pool).filter(|_| ALL.contains(&attribute));
+        pool.ok_or(Code::INVALID_VALUE)?.insert(attribute, number);
         Ok(())
+    })
+}
+
+/// What was set; sizes are 0, since no pool keeps memory.
+pub extern "C" fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: Out<c_void>) -> u32 {
+    with_driver("cuMemPoolGetAttribute", |_| {
+        let pools = lock(&POOLS);
+        let pool = pools.get(&pool).filter(|_| ALL.contains(&attribute));
+        let set = pool.ok_or(Code::INVALID_VALUE)?.get(&attribute).copied();
+        // Reuse is allowed unless it was forbidden.
+        let is_small = SMALL.contains(&attribute);
+        let number = set.unwrap_or(u64::from(is_small));
+        if is_small { value.of().set(number as u32) } else { value.of().set(number) }
+    })
+}
+
+/// A pool is its own device's.
+pub extern "C" fn cuMemPoolSetAccess(pool: u64, _access: *const c_void, _count: usize) -> u32 {
+    with_driver("cuMemPoolSetAccess", |_| known(pool))
+}
+
+/// Read and write.
+pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: u64, _location: *const c_void) -> u32 {
+    with_driver("cuMemPoolGetAccess", |_| {
+        known(pool)?;
+        flags.set(3)
     })
 }

@@ -325,6 +325,49 @@ pub extern "C" fn cuStreamGetCtx<const DEFAULT: u64>(stream: u64, of: Out<u64>) 
     })
 }
 
+pub extern "C" fn cuStreamGetCtx_v2<const DEFAULT: u64>(
+    stream: u64,
+    of: Out<u64>,
+    green: Out<u64>,
+) -> u32 {
+    with_context("cuStreamGetCtx_v2", |context| {
+        context.stream(stream, DEFAULT)?;
+        green.set_if_wanted(0);
+        of.set(context.handle)
+    })
+}
+
+/// Nothing is ever captured.
+pub extern "C" fn cuStreamGetCaptureInfo_v2<const DEFAULT: u64>(
+    stream: u64,
+    status: Out<u32>,
+    _id: Out<u64>,
+    _graph: Out<u64>,
+    _dependencies: Out<u64>,
+    _count: Out<usize>,
+) -> u32 {
+    with_context("cuStreamGetCaptureInfo_v2", |context| {
+        context.stream(stream, DEFAULT)?;
+        status.set(0)
+    })
+}
+
+/// Nothing is ever captured.
+pub extern "C" fn cuStreamGetCaptureInfo_v3<const DEFAULT: u64>(
+    stream: u64,
+    status: Out<u32>,
+    _id: Out<u64>,
+    _graph: Out<u64>,
+    _dependencies: Out<u64>,
+    _edges: Out<u64>,
+    _count: Out<usize>,
+) -> u32 {
+    with_context("cuStreamGetCaptureInfo_v3", |context| {
+        context.stream(stream, DEFAULT)?;
+        status.set(0)
+    })
+}
+
 /// Nothing is ever captured.
 pub extern "C" fn cuStreamIsCapturing<const DEFAULT: u64>(stream: u64, status: Out<u32>) -> u32 {
     with_context("cuStreamIsCapturing", |context| {
