@@ -2,8 +2,8 @@
 
 mod bench;
 mod build;
-mod costs;
 mod devices;
+mod emulate;
 mod error;
 mod inspect;
 mod new;
@@ -41,6 +41,7 @@ fn command(command: &Command) -> anyhow::Result<ExitCode> {
         Command::New(options) => new::run(options),
         Command::Test(options) => return test::run(options),
         Command::Devices(options) => devices::run(options),
+        Command::Emulate(options) => return emulate::run(options),
         Command::Inspect(options) => inspect::run(options),
         Command::Run(options) => run::run(options),
         Command::Bench(options) => bench::run(options),

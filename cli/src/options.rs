@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, build, devices, inspect, new, run, test};
+use crate::{bench, build, devices, emulate, inspect, new, run, test};
 
 /// Reverse offload: kernels that call functions on the host.
 ///
@@ -21,6 +21,7 @@ Examples:
   revoff run --device emu         the same on an emulated GPU
   revoff test --device emu        its tests
   revoff devices                  what can run kernels here
+  revoff emulate -- ./program     any program for NVIDIA's GPUs, without one
   revoff inspect libhello.so      which kernels an image has, what it calls
   revoff run libhello.so --kernel hello u32:7
   revoff bench --quick            what a call to the host costs here
@@ -37,6 +38,8 @@ REVOFF_LOG shows its events, e.g. REVOFF_LOG=debug.";
 pub(crate) enum Command {
     /// List the devices, and the cost of reverse offload on each
     Devices(devices::Options),
+    /// Run any program that uses CUDA's driver, on emulated GPUs
+    Emulate(emulate::Options),
     /// Show the metadata of an image, without loading it
     Inspect(inspect::Options),
     /// Build the program of a crate for a device

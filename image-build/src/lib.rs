@@ -29,6 +29,7 @@
 //! an editor, or a machine without such a compiler; loading it fails with "it is empty".
 
 pub mod device;
+mod emulated_driver;
 mod error;
 mod file;
 mod host;
@@ -39,6 +40,7 @@ pub mod program;
 mod script;
 mod work;
 
+pub use emulated_driver::emulated_driver;
 pub use error::{BuildError, NoCrate, RUSTC};
 pub use file::{Images, images, write_file};
 pub use host::{c_image, host_image, host_library, kernel_crate, static_library};

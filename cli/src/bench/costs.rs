@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use host_rt::Grid;
-use host_rt::bus_cost::{BUSES, Costs};
+use host_rt::bus_cost::{BUSES, Costs, ENTRY, Report};
 use host_rt::shared_abi::wire::WireKind;
 use serde::Serialize;
 
@@ -13,7 +13,6 @@ use super::host_functions::functions;
 use super::kinds::Call;
 use super::options::Options;
 use super::peers::{self, Estimated};
-use crate::costs::{self, ENTRY};
 use crate::output;
 
 /// The costs of one kind of call, as JSON.
@@ -23,7 +22,7 @@ struct Answer<'a> {
     call: &'a str,
     threads: u32,
     #[serde(flatten)]
-    report: costs::Report<'a>,
+    report: Report<'a>,
 }
 
 /// Counts the selected calls on the selected wires, and prints the counts.
@@ -77,7 +76,7 @@ impl Counted {
             wire: self.wire,
             call: self.call,
             threads: self.threads,
-            report: costs::Report::per_team(&self.costs, self.lanes),
+            report: Report::per_team(&self.costs, self.lanes),
         }
     }
 }

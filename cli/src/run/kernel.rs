@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
-use host_rt::bus_cost::CountCosts;
+use host_rt::bus_cost::{CountCosts, Report};
 use host_rt::device::Trace;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::{Count, Names};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::arg::Param;
 use super::{Options, functions};
 use crate::error::MissingFunction;
-use crate::{costs, output};
+use crate::output;
 
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
@@ -33,7 +33,7 @@ struct Answer<'a> {
     missing_functions: &'a [String],
     outputs: Vec<Output>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    costs: Option<costs::Report<'a>>,
+    costs: Option<Report<'a>>,
     error: Option<String>,
 }
 
@@ -122,7 +122,7 @@ pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
         serving_threads: runtime.threads(),
         missing_functions: &found.missing,
         outputs: Vec::new(),
-        costs: counted.as_ref().map(costs::Report::new),
+        costs: counted.as_ref().map(Report::new),
         error: ended.as_ref().err().map(ToString::to_string),
     };
     // The buffers of a failed kernel are not results.

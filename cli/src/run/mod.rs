@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use host_rt::bus_cost::ENTRY;
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
 
 use self::arg::Arg;
-use crate::costs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -94,7 +94,7 @@ pub(crate) struct Options {
 
     /// Count what the kernel does on the bus between device and host, and the same for each call of
     /// a function; printed to the standard error; for the device `emu`
-    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = costs::ENTRY, requires = "image")]
+    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = ENTRY, requires = "image")]
     costs: Option<String>,
 
     /// A shared library with host functions; may be repeated

@@ -21,9 +21,9 @@ mod traits;
 
 use std::sync::Arc;
 
+use self::cuda::emulated;
 pub use self::error::{DeviceError, DriverFailure, Fault, LossReason, Outcome};
 pub use self::grid::{Axis, BlockShape, Grid};
-use self::cuda::emulated;
 use self::in_process::host;
 pub use self::inline::{Caller, InlineCall, InlineLaunch};
 pub use self::memory::{Fill, MappedMemory, MemoryInfo};

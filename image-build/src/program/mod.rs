@@ -29,4 +29,5 @@ pub use build::{Program, build, build_tests};
 pub use package::TestSelection;
 pub use source::Source;
 pub use sysroot::CACHE;
+pub(crate) use sysroot::cache;
 pub use target::StdTarget;

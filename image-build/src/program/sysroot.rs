@@ -259,7 +259,7 @@ fn write_program(path: &Path, text: &str) -> Result<(), BuildError> {
 }
 
 /// The folder for standard libraries.
-fn cache() -> Result<PathBuf, BuildError> {
+pub(crate) fn cache() -> Result<PathBuf, BuildError> {
     let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(dir) = named(CACHE) {
         return std::path::absolute(&dir).map_err(io_at(Path::new(&dir)));
@@ -270,7 +270,7 @@ fn cache() -> Result<PathBuf, BuildError> {
     match home {
         Some(home) => Ok(home.join("revoff")),
         None => Err(BuildError::Request(format!(
-            "no folder for the standard library of devices: set {CACHE} to one"
+            "no folder for what is built and kept: set {CACHE} to one"
         ))),
     }
 }

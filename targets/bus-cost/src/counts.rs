@@ -72,6 +72,9 @@ pub struct Costs {
     pub calls: Calls,
 }
 
+/// The function that makes every call to the host in our images and in GCC's.
+pub const ENTRY: &str = "GOMP_target_ext";
+
 /// A request to count.
 #[derive(Clone)]
 pub struct CountCosts {

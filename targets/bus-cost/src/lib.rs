@@ -29,14 +29,17 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `report` | tables for people |
 //! | `bus` | the model, its parameters and their sources |
 //! | `counts` | counts of a launch and of its calls |
 //! | `traffic` | accesses of warps to mapped memory, grouped into transactions |
 
 mod bus;
 mod counts;
+mod report;
 mod traffic;
 
 pub use self::bus::{BUSES, Bus, Estimate};
-pub use self::counts::{Calls, Costs, CountCosts, Counts, Fences, PerCall, Sink};
+pub use self::counts::{Calls, Costs, CountCosts, Counts, ENTRY, Fences, PerCall, Sink};
+pub use self::report::{BusEstimate, Report};
 pub use self::traffic::Traffic;

@@ -141,7 +141,10 @@ impl Context {
         owned.all_streams().for_each(|stream| stream.close());
         self.progress.wait_for_workers();
         let memory = self.gpu.machine.memory();
-        owned.blocks.keys().for_each(|&address| memory.free(address));
+        owned
+            .blocks
+            .keys()
+            .for_each(|&address| memory.free(address));
         for &address in owned.registered.keys() {
             memory.unregister(address);
         }

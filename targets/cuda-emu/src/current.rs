@@ -7,7 +7,9 @@ use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{context_of, current, current_context, with_context, with_current, with_driver};
+use crate::driver::{
+    context_of, current, current_context, with_context, with_current, with_driver,
+};
 use crate::pointers::Out;
 use crate::stream::HIGHEST_PRIORITY;
 
@@ -49,7 +51,9 @@ pub extern "C" fn cuCtxCreate_v4(
 
 pub extern "C" fn cuCtxDestroy_v2(context: u64) -> u32 {
     with_driver("cuCtxDestroy_v2", |driver| {
-        let destroyed = driver.context(context).filter(|context| !context.is_primary);
+        let destroyed = driver
+            .context(context)
+            .filter(|context| !context.is_primary);
         driver.destroy(&*destroyed.ok_or(Code::INVALID_CONTEXT)?);
         with_current(|contexts| {
             contexts.pop_if(|last| *last == context);
@@ -94,11 +98,15 @@ pub extern "C" fn cuCtxGetCurrent(context: Out<u64>) -> u32 {
 }
 
 pub extern "C" fn cuCtxGetDevice(device: Out<i32>) -> u32 {
-    with_driver("cuCtxGetDevice", |_| device.set(current_context()?.gpu.number))
+    with_driver("cuCtxGetDevice", |_| {
+        device.set(current_context()?.gpu.number)
+    })
 }
 
 pub extern "C" fn cuCtxGetDevice_v2(device: Out<i32>, context: u64) -> u32 {
-    with_driver("cuCtxGetDevice_v2", |_| device.set(context_of(context)?.gpu.number))
+    with_driver("cuCtxGetDevice_v2", |_| {
+        device.set(context_of(context)?.gpu.number)
+    })
 }
 
 pub extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> u32 {
@@ -145,7 +153,9 @@ const LIMITS: [(CUlimit, usize); 5] = [
 
 fn limit(which: u32) -> Answer<usize> {
     let known = LIMITS.iter().find(|(known, _)| *known as u32 == which);
-    known.map(|&(_, value)| value).ok_or(Code::UNSUPPORTED_LIMIT)
+    known
+        .map(|&(_, value)| value)
+        .ok_or(Code::UNSUPPORTED_LIMIT)
 }
 
 pub extern "C" fn cuCtxGetLimit(value: Out<usize>, which: u32) -> u32 {

@@ -17,7 +17,9 @@ pub(crate) const THREADS_OF_PROCESSOR: u32 = 2048;
 const SHARED: u64 = 48 << 10;
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
-    with_driver("cuDeviceGetCount", |driver| count.set(driver.gpu_count() as i32))
+    with_driver("cuDeviceGetCount", |driver| {
+        count.set(driver.gpu_count() as i32)
+    })
 }
 
 pub extern "C" fn cuDeviceGet(device: Out<i32>, ordinal: i32) -> u32 {
@@ -28,7 +30,9 @@ pub extern "C" fn cuDeviceGet(device: Out<i32>, ordinal: i32) -> u32 {
 }
 
 pub extern "C" fn cuDeviceGetName(name: Out<c_char>, room: i32, device: i32) -> u32 {
-    with_driver("cuDeviceGetName", |driver| name.set_text(&driver.gpu(device)?.name(), room))
+    with_driver("cuDeviceGetName", |driver| {
+        name.set_text(&driver.gpu(device)?.name(), room)
+    })
 }
 
 /// The address of a GPU on a bus that does not exist.
@@ -101,17 +105,26 @@ fn value_of(gpu: &Gpu, attribute: u32) -> Answer<u64> {
         (A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, grid_y),
         (A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, grid_z),
         (A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, SHARED),
-        (A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, ptx_emu::MAX_SHARED),
+        (
+            A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            ptx_emu::MAX_SHARED,
+        ),
         (
             A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
             ptx_emu::MAX_SHARED + 1024,
         ),
-        (A::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024),
+        (
+            A::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK,
+            1024,
+        ),
         (A::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 64 << 10),
         (A::CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32),
         (A::CU_DEVICE_ATTRIBUTE_MAX_PITCH, i32::MAX as u64),
         (A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 64 << 10),
-        (A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 64 << 10),
+        (
+            A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+            64 << 10,
+        ),
         // The clock counts nanoseconds.
         (A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1_000_000),
         (A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1_000_000),
@@ -121,7 +134,10 @@ fn value_of(gpu: &Gpu, attribute: u32) -> Answer<u64> {
         (A::CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32),
         (A::CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512),
         (A::CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1),
-        (A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, options.processors.into()),
+        (
+            A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+            options.processors.into(),
+        ),
         (
             A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
             THREADS_OF_PROCESSOR.into(),
@@ -131,31 +147,55 @@ fn value_of(gpu: &Gpu, attribute: u32) -> Answer<u64> {
         (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),
         (A::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, gpu.number as u64 + 1),
         (A::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2),
-        (A::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, settings().unified.into()),
-        (A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major.into()),
-        (A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor.into()),
+        (
+            A::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING,
+            settings().unified.into(),
+        ),
+        (
+            A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            major.into(),
+        ),
+        (
+            A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            minor.into(),
+        ),
         (A::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1),
         (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1),
-        (A::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2),
+        (
+            A::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO,
+            2,
+        ),
         (A::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1),
-        (A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1),
+        (
+            A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+            1,
+        ),
         (A::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 1),
         (A::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 1),
         (A::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1),
         (A::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1),
-        (A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, settings().pools.into()),
+        (
+            A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+            settings().pools.into(),
+        ),
     ];
     let known = values.iter().find(|(known, _)| *known as u32 == attribute);
     let is_any = (1..A::CU_DEVICE_ATTRIBUTE_MAX as u32).contains(&attribute);
     let known = known.map(|&(_, value)| value);
-    known.or_else(|| is_any.then_some(0)).ok_or(Code::INVALID_VALUE)
+    known
+        .or_else(|| is_any.then_some(0))
+        .ok_or(Code::INVALID_VALUE)
 }
 
-pub extern "C" fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: i32) -> u32 {
+pub extern "C" fn cuDeviceGetExecAffinitySupport(
+    supported: Out<i32>,
+    _kind: u32,
+    device: i32,
+) -> u32 {
     with_driver("cuDeviceGetExecAffinitySupport", |driver| {
         driver.gpu(device)?;
         supported.set(0)
@@ -173,7 +213,12 @@ pub extern "C" fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) -
     })
 }
 
-pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, _which: u32, device: i32, peer: i32) -> u32 {
+pub extern "C" fn cuDeviceGetP2PAttribute(
+    value: Out<i32>,
+    _which: u32,
+    device: i32,
+    peer: i32,
+) -> u32 {
     with_driver("cuDeviceGetP2PAttribute", |driver| {
         let (gpu, peer) = (driver.gpu(device)?, driver.gpu(peer)?);
         if Arc::ptr_eq(&gpu, &peer) {
@@ -184,9 +229,13 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, _which: u32, device: 
 }
 
 pub extern "C" fn cuCtxEnablePeerAccess(_context: u64, _flags: u32) -> u32 {
-    with_context("cuCtxEnablePeerAccess", |_| Err(Code::PEER_ACCESS_UNSUPPORTED))
+    with_context("cuCtxEnablePeerAccess", |_| {
+        Err(Code::PEER_ACCESS_UNSUPPORTED)
+    })
 }
 
 pub extern "C" fn cuCtxDisablePeerAccess(_context: u64) -> u32 {
-    with_context("cuCtxDisablePeerAccess", |_| Err(Code::PEER_ACCESS_NOT_ENABLED))
+    with_context("cuCtxDisablePeerAccess", |_| {
+        Err(Code::PEER_ACCESS_NOT_ENABLED)
+    })
 }

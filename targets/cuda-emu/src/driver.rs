@@ -20,7 +20,7 @@ use crate::settings::Settings;
 
 /// The driver.
 pub(crate) struct Driver {
-    pub(crate) settings: Settings,
+    settings: Result<Settings, String>,
     /// By their numbers; none where one was removed.
     gpus: RwLock<Vec<Option<Arc<Gpu>>>>,
     /// By their handles.
@@ -45,7 +45,7 @@ thread_local! {
 
 /// Settings of the process.
 pub(crate) fn settings() -> &'static Settings {
-    &DRIVER.settings
+    DRIVER.settings.as_ref().unwrap_or(&Settings::DEFAULT)
 }
 
 /// The calling thread's contexts.
@@ -61,12 +61,21 @@ pub(crate) fn current() -> u64 {
 impl Driver {
     pub(crate) fn gpu(&self, device: i32) -> Answer<Arc<Gpu>> {
         let index = usize::try_from(device).map_err(|_| Code::INVALID_DEVICE)?;
-        let gpus = self.gpus.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        gpus.get(index).cloned().flatten().ok_or(Code::INVALID_DEVICE)
+        let gpus = self
+            .gpus
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        gpus.get(index)
+            .cloned()
+            .flatten()
+            .ok_or(Code::INVALID_DEVICE)
     }
 
     pub(crate) fn gpu_count(&self) -> usize {
-        self.gpus.read().unwrap_or_else(|poisoned| poisoned.into_inner()).len()
+        self.gpus
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .len()
     }
 
     pub(crate) fn context(&self, handle: u64) -> Option<Arc<Context>> {
@@ -96,7 +105,10 @@ impl Driver {
 /// # Errors
 /// An option is out of bounds, or the system cannot reserve the memory.
 pub fn add_gpu(options: GpuOptions) -> std::io::Result<i32> {
-    let mut gpus = DRIVER.gpus.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut gpus = DRIVER
+        .gpus
+        .write()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     let number = gpus.len() as i32;
     gpus.push(Some(Arc::new(Gpu::new(number, options)?)));
     Ok(number)
@@ -104,8 +116,13 @@ pub fn add_gpu(options: GpuOptions) -> std::io::Result<i32> {
 
 /// Removes a GPU of [`add_gpu`], whose contexts are released.
 pub fn remove_gpu(number: i32) {
-    let mut gpus = DRIVER.gpus.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let gpu = usize::try_from(number).ok().and_then(|number| gpus.get_mut(number));
+    let mut gpus = DRIVER
+        .gpus
+        .write()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let gpu = usize::try_from(number)
+        .ok()
+        .and_then(|number| gpus.get_mut(number));
     let removed = gpu.and_then(Option::take);
     drop(gpus);
     drop(removed);
@@ -114,7 +131,8 @@ pub fn remove_gpu(number: i32) {
 /// What a panic said.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic")
 }
 
 /// A function without preconditions: its result in C's form. A fault of the emulator's own is an error
@@ -125,7 +143,11 @@ pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
         None => run(),
     }));
     let answer = answer.unwrap_or_else(|panic| {
-        tracing::error!(function, reason = message(&*panic), "the emulated driver panicked");
+        tracing::error!(
+            function,
+            reason = message(&*panic),
+            "the emulated driver panicked"
+        );
         Err(Code::UNKNOWN)
     });
     if let Err(code) = answer
@@ -251,6 +273,10 @@ pub fn counts() -> Counts {
 pub extern "C" fn cuInit(flags: u32) -> u32 {
     answer("cuInit", || {
         if flags != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        if let Err(reason) = &DRIVER.settings {
+            environment::report(reason);
             return Err(Code::INVALID_VALUE);
         }
         if DRIVER.gpu_count() == 0 && !DRIVER.is_started.load(Ordering::Acquire) {

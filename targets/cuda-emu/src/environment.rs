@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use emu_driver::process::setting;
-use ptx_emu::Options;
+use bus_cost::{CountCosts, ENTRY, Report};
+use emu_driver::process::number;
+use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
 use crate::code::{Answer, Code};
@@ -31,42 +32,73 @@ pub(crate) fn add_gpus() -> Answer {
 
 /// The number of GPUs and their properties.
 fn describe() -> Result<(u64, GpuOptions), String> {
-    let arch = std::env::var("REVOFF_EMU_ARCH").unwrap_or_else(|_| DEFAULT_ARCH.to_owned());
-    let sm = match arch.parse() {
-        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => sm,
-        _ => {
-            let names = targets::device_arch::nvidia_names();
-            return Err(format!("REVOFF_EMU_ARCH={arch:?}: one of {names} expected"));
-        }
-    };
     let defaults = Options::default();
     let machine = Options {
-        sm: sm.number,
-        memory: setting("REVOFF_EMU_MEMORY", defaults.memory),
-        processors: setting("REVOFF_EMU_THREADS", defaults.processors.into()) as u32,
-        check: setting("REVOFF_EMU_CHECK", 0) == 1,
-        patience: Duration::from_secs(setting(
-            "REVOFF_EMU_PATIENCE",
-            defaults.patience.as_secs(),
-        )),
+        sm: arch()?,
+        memory: number("REVOFF_EMU_MEMORY", defaults.memory)?,
+        processors: number("REVOFF_EMU_THREADS", defaults.processors.into())?.min(1024) as u32,
+        check: number("REVOFF_EMU_CHECK", 0)? != 0,
+        patience: Duration::from_secs(number("REVOFF_EMU_PATIENCE", defaults.patience.as_secs())?),
         output: Arc::new(|text| {
             let mut output = std::io::stdout().lock();
             // A closed output is the program's business.
-            let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+            let _ = output
+                .write_all(text.as_bytes())
+                .and_then(|()| output.flush());
         }),
-        trace: None,
-        costs: None,
+        trace: trace()?,
+        costs: (number("REVOFF_EMU_COSTS", 0)? != 0).then(costs),
     };
     let options = GpuOptions {
         machine,
         copies_in_order: false,
         report: Arc::new(report),
     };
-    Ok((setting("REVOFF_EMU_DEVICES", 1), options))
+    Ok((number("REVOFF_EMU_DEVICES", 1)?, options))
+}
+
+fn arch() -> Result<u32, String> {
+    let arch = std::env::var("REVOFF_EMU_ARCH").unwrap_or_else(|_| DEFAULT_ARCH.to_owned());
+    match arch.parse() {
+        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => Ok(sm.number),
+        _ => {
+            let names = targets::device_arch::nvidia_names();
+            Err(format!("REVOFF_EMU_ARCH={arch:?}: one of {names} expected"))
+        }
+    }
+}
+
+/// The thread whose instructions are printed, `BLOCK.THREAD`.
+fn trace() -> Result<Option<Trace>, String> {
+    let Ok(text) = std::env::var("REVOFF_EMU_TRACE") else {
+        return Ok(None);
+    };
+    let numbers = text.split_once('.');
+    let numbers =
+        numbers.and_then(|(block, thread)| Some((block.parse().ok()?, thread.parse().ok()?)));
+    let (block, thread) = numbers.ok_or_else(|| {
+        format!("REVOFF_EMU_TRACE={text:?}: a block and a thread expected, as 0.31")
+    })?;
+    Ok(Some(Trace {
+        block: [block, 0, 0],
+        thread: [thread, 0, 0],
+        sink: Arc::new(report),
+    }))
+}
+
+fn costs() -> CountCosts {
+    CountCosts {
+        entry: ENTRY.to_owned(),
+        sink: Arc::new(|kernel, costs| {
+            if let Ok(table) = Report::new(costs).render() {
+                report(&format!("kernel `{kernel}`\n{}", table.trim_end()));
+            }
+        }),
+    }
 }
 
 /// Says something to the user of a program that knows nothing of this driver.
 #[expect(clippy::print_stderr, reason = "the program does not read our log")]
-fn report(line: &str) {
+pub(crate) fn report(line: &str) {
     eprintln!("emulated GPU: {line}");
 }

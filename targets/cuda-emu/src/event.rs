@@ -92,10 +92,16 @@ fn record(context: &Context, event: u64, stream: u64, default: u64) -> Answer {
 }
 
 pub extern "C" fn cuEventRecord<const DEFAULT: u64>(event: u64, stream: u64) -> u32 {
-    with_context("cuEventRecord", |context| record(context, event, stream, DEFAULT))
+    with_context("cuEventRecord", |context| {
+        record(context, event, stream, DEFAULT)
+    })
 }
 
-pub extern "C" fn cuEventRecordWithFlags<const DEFAULT: u64>(event: u64, stream: u64, flags: u32) -> u32 {
+pub extern "C" fn cuEventRecordWithFlags<const DEFAULT: u64>(
+    event: u64,
+    stream: u64,
+    flags: u32,
+) -> u32 {
     with_context("cuEventRecordWithFlags", |context| {
         if flags > 1 {
             return Err(Code::INVALID_VALUE);
@@ -127,10 +133,14 @@ fn elapsed(context: &Context, elapsed: Out<f32>, from: u64, to: u64) -> Answer {
 
 /// In milliseconds.
 pub extern "C" fn cuEventElapsedTime(time: Out<f32>, from: u64, to: u64) -> u32 {
-    with_context("cuEventElapsedTime", |context| elapsed(context, time, from, to))
+    with_context("cuEventElapsedTime", |context| {
+        elapsed(context, time, from, to)
+    })
 }
 
 /// In milliseconds.
 pub extern "C" fn cuEventElapsedTime_v2(time: Out<f32>, from: u64, to: u64) -> u32 {
-    with_context("cuEventElapsedTime_v2", |context| elapsed(context, time, from, to))
+    with_context("cuEventElapsedTime_v2", |context| {
+        elapsed(context, time, from, to)
+    })
 }

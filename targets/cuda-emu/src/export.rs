@@ -1,6 +1,6 @@
 //! Looking functions up by name.
 
-use std::ffi::{c_void};
+use std::ffi::c_void;
 
 use crate::code::{Answer, Code};
 use crate::driver::{settings, with_driver};
@@ -52,7 +52,9 @@ fn look_up(name: &str, version: i32, flags: u64) -> Result<*const c_void, u32> {
             PER_THREAD_STREAM => &["_ptsz", "_ptds", ""],
             _ => &[""],
         };
-        let found = suffixes.iter().find_map(|suffix| function(&format!("{versioned}{suffix}")));
+        let found = suffixes
+            .iter()
+            .find_map(|suffix| function(&format!("{versioned}{suffix}")));
         let Some(found) = found else { continue };
         if introduced.is_some_and(|&(_, introduced)| introduced > version) {
             is_too_new = true;
@@ -82,11 +84,19 @@ fn address(
             pointer.set(found)
         }
         Err(reason) => {
-            tracing::debug!(name = name.read()?, version, "a function that was asked for is not there");
+            tracing::debug!(
+                name = name.read()?,
+                version,
+                "a function that was asked for is not there"
+            );
             let is_asked = !status.is_null();
             status.set_if_wanted(reason);
             pointer.set(std::ptr::null())?;
-            if is_asked { Ok(()) } else { Err(Code::NOT_FOUND) }
+            if is_asked {
+                Ok(())
+            } else {
+                Err(Code::NOT_FOUND)
+            }
         }
     }
 }
@@ -98,7 +108,9 @@ pub extern "C" fn cuGetProcAddress_v2(
     flags: u64,
     status: Out<u32>,
 ) -> u32 {
-    crate::driver::answer("cuGetProcAddress_v2", || address(&name, pointer, version, flags, status))
+    crate::driver::answer("cuGetProcAddress_v2", || {
+        address(&name, pointer, version, flags, status)
+    })
 }
 
 pub extern "C" fn cuGetProcAddress(
@@ -108,7 +120,13 @@ pub extern "C" fn cuGetProcAddress(
     flags: u64,
 ) -> u32 {
     crate::driver::answer("cuGetProcAddress", || {
-        address(&name, pointer, version, flags, Out::new(std::ptr::null_mut()))
+        address(
+            &name,
+            pointer,
+            version,
+            flags,
+            Out::new(std::ptr::null_mut()),
+        )
     })
 }
 

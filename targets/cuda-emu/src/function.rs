@@ -46,7 +46,12 @@ pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, which: u32, function: u64)
     })
 }
 
-pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, which: u32, kernel: u64, _device: i32) -> u32 {
+pub extern "C" fn cuKernelGetAttribute(
+    value: Out<i32>,
+    which: u32,
+    kernel: u64,
+    _device: i32,
+) -> u32 {
     with_context("cuKernelGetAttribute", |_| {
         let (context, function) = current_function(kernel)?;
         value.set(attribute(&context, function, which)?)
@@ -164,7 +169,10 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
         let most = module.code.max_threads(function.kernel) as i32;
         let most = if limit > 0 { most.min(limit) } else { most };
         let mut best = (0, 0);
-        for threads in (1..=most).rev().filter(|threads| *threads == most || threads % 32 == 0) {
+        for threads in (1..=most)
+            .rev()
+            .filter(|threads| *threads == most || threads % 32 == 0)
+        {
             // SAFETY: the driver's caller has given the function for this.
             let shared = shared_of_block.map_or(dynamic, |shared| unsafe { shared(threads) });
             let blocks = blocks(context, handle, threads as u64, shared as u64)?;

@@ -137,10 +137,18 @@ pub(crate) fn parts_of(_gpu: &Gpu, name: &str, bytes: &[u8]) -> Result<Vec<Part>
     if bytes.starts_with(b"\x7fELF") {
         return Err(machine_code());
     }
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    let text = str::from_utf8(&bytes[..end]).ok().filter(|text| text.contains(".version"));
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(bytes.len());
+    let text = str::from_utf8(&bytes[..end])
+        .ok()
+        .filter(|text| text.contains(".version"));
     let Some(text) = text else {
-        return Err(NoPtx::new(Code::INVALID_IMAGE, format!("{name}: neither PTX nor a fatbin")));
+        return Err(NoPtx::new(
+            Code::INVALID_IMAGE,
+            format!("{name}: neither PTX nor a fatbin"),
+        ));
     };
     Ok(vec![Part {
         name: name.to_owned(),

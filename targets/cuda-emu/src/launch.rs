@@ -125,7 +125,11 @@ unsafe fn launch(
     let prepared = machine.prepare(&module.code, function.kernel, grid, params);
     let prepared = prepared.map_err(|error| {
         let reason = error.to_string();
-        tracing::warn!(kernel = &*function.name, reason, "a kernel was not launched");
+        tracing::warn!(
+            kernel = &*function.name,
+            reason,
+            "a kernel was not launched"
+        );
         match error {
             LaunchError::Bounds(_) | LaunchError::Params { .. } => Code::INVALID_VALUE,
             LaunchError::OtherModule => Code::INVALID_HANDLE,
@@ -175,7 +179,16 @@ pub extern "C" fn cuLaunchKernel<const DEFAULT: u64>(
             shared,
         };
         // SAFETY: the driver's caller promises parameters as documented.
-        unsafe { launch(context, function, grid, (stream, DEFAULT), &Params { each, extra }, false) }
+        unsafe {
+            launch(
+                context,
+                function,
+                grid,
+                (stream, DEFAULT),
+                &Params { each, extra },
+                false,
+            )
+        }
     })
 }
 
@@ -199,7 +212,16 @@ pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
         };
         let extra = std::ptr::null();
         // SAFETY: the driver's caller promises parameters as documented.
-        unsafe { launch(context, function, grid, (stream, DEFAULT), &Params { each, extra }, true) }
+        unsafe {
+            launch(
+                context,
+                function,
+                grid,
+                (stream, DEFAULT),
+                &Params { each, extra },
+                true,
+            )
+        }
     })
 }
 

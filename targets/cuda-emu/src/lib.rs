@@ -22,8 +22,14 @@
 
 #![allow(missing_docs, reason = "NVIDIA documents its functions")]
 #![allow(non_snake_case, reason = "NVIDIA's names")]
-#![allow(clippy::too_many_arguments, reason = "as many as NVIDIA's functions have")]
-#![allow(clippy::not_unsafe_ptr_arg_deref, reason = "only C calls these functions, by their addresses")]
+#![allow(
+    clippy::too_many_arguments,
+    reason = "as many as NVIDIA's functions have"
+)]
+#![allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "only C calls these functions, by their addresses"
+)]
 
 pub mod callback;
 pub mod code;

@@ -73,7 +73,11 @@ fn add(context: &Context, library: Out<u64>, parts: Vec<Part>) -> Answer {
     let loaded = module(context, made);
     let mut all = lock(&ALL);
     let loaded = loaded.inspect_err(|_| drop(all.libraries.remove(&made)))?;
-    let names: Vec<String> = loaded.code.kernels().map(|(name, _)| name.to_owned()).collect();
+    let names: Vec<String> = loaded
+        .code
+        .kernels()
+        .map(|(name, _)| name.to_owned())
+        .collect();
     for name in names {
         let kernel = handle();
         let of = LibraryKernel {
@@ -103,7 +107,11 @@ pub extern "C" fn cuLibraryLoadData(
         let log = unsafe { Log::of(count, options, values) };
         // SAFETY: the driver's caller promises an image.
         let parts = unsafe { parts_at(&context.gpu, image) };
-        add(context, library, image::code(parts, |reason| log.write(reason))?)
+        add(
+            context,
+            library,
+            image::code(parts, |reason| log.write(reason))?,
+        )
     })
 }
 
@@ -165,7 +173,9 @@ pub extern "C" fn cuLibraryEnumerateKernels(kernels: Out<u64>, room: u32, librar
 }
 
 pub extern "C" fn cuLibraryGetModule(of: Out<u64>, library: u64) -> u32 {
-    with_context("cuLibraryGetModule", |context| of.set(module(context, library)?.handle))
+    with_context("cuLibraryGetModule", |context| {
+        of.set(module(context, library)?.handle)
+    })
 }
 
 pub extern "C" fn cuLibraryGetGlobal(
@@ -180,7 +190,11 @@ pub extern "C" fn cuLibraryGetGlobal(
 }
 
 fn kernel_at(kernel: u64) -> Answer<LibraryKernel> {
-    lock(&ALL).kernels.get(&kernel).cloned().ok_or(Code::INVALID_HANDLE)
+    lock(&ALL)
+        .kernels
+        .get(&kernel)
+        .cloned()
+        .ok_or(Code::INVALID_HANDLE)
 }
 
 pub extern "C" fn cuKernelGetFunction(function: Out<u64>, kernel: u64) -> u32 {
@@ -191,11 +205,15 @@ pub extern "C" fn cuKernelGetFunction(function: Out<u64>, kernel: u64) -> u32 {
 }
 
 pub extern "C" fn cuKernelGetLibrary(library: Out<u64>, kernel: u64) -> u32 {
-    with_driver("cuKernelGetLibrary", |_| library.set(kernel_at(kernel)?.library))
+    with_driver("cuKernelGetLibrary", |_| {
+        library.set(kernel_at(kernel)?.library)
+    })
 }
 
 pub extern "C" fn cuKernelGetName(name: Out<*const c_char>, kernel: u64) -> u32 {
-    with_driver("cuKernelGetName", |_| name.set(kept(&kernel_at(kernel)?.name)))
+    with_driver("cuKernelGetName", |_| {
+        name.set(kept(&kernel_at(kernel)?.name))
+    })
 }
 
 /// The function of a library's kernel in the current context, for attributes.

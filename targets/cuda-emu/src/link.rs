@@ -26,7 +26,9 @@ pub(crate) struct Linker {
 impl Linker {
     /// The result of a step, whose reason the log gets.
     fn say<T>(&self, result: Result<T, NoPtx>) -> Answer<T> {
-        image::code(result, |reason| self.log.write(&format!("error   : {reason}")))
+        image::code(result, |reason| {
+            self.log.write(&format!("error   : {reason}"))
+        })
     }
 }
 
@@ -52,7 +54,13 @@ pub extern "C" fn cuLinkCreate_v2(
     })
 }
 
-fn add(context: &crate::context::Context, linker: u64, kind: u32, name: &str, bytes: &[u8]) -> Answer {
+fn add(
+    context: &crate::context::Context,
+    linker: u64,
+    kind: u32,
+    name: &str,
+    bytes: &[u8],
+) -> Answer {
     let mut owned = lock(&context.owned);
     let linker = owned.linkers.get_mut(&linker).ok_or(Code::INVALID_HANDLE)?;
     if !matches!(kind, CUBIN | PTX | FATBIN) || linker.linked.is_some() {
@@ -60,9 +68,9 @@ fn add(context: &crate::context::Context, linker: u64, kind: u32, name: &str, by
     }
     let parts = linker.say(parts_of(&context.gpu, name, bytes))?;
     // Texts are checked where they are added, so that the error is that of one input.
-    let invalid = parts.iter().find_map(|Part { name, text }| {
-        ptx_emu::check(name, text).err()
-    });
+    let invalid = parts
+        .iter()
+        .find_map(|Part { name, text }| ptx_emu::check(name, text).err());
     if let Some(invalid) = invalid {
         return linker.say(Err(NoPtx::new(Code::INVALID_PTX, invalid.to_string())));
     }
@@ -86,7 +94,13 @@ pub extern "C" fn cuLinkAddData_v2(
         }
         // SAFETY: the driver's caller has `size` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
-        add(context, linker, kind, name.read().unwrap_or("<input>"), bytes)
+        add(
+            context,
+            linker,
+            kind,
+            name.read().unwrap_or("<input>"),
+            bytes,
+        )
     })
 }
 

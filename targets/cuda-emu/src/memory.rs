@@ -95,7 +95,9 @@ impl Context {
     pub(crate) fn device_memory(&self, address: u64, len: u64) -> Option<(u64, u64)> {
         let owned = lock(&self.owned);
         if let Some((&start, block)) = owned.blocks.range(..=address).next_back()
-            && (address - start).checked_add(len).is_some_and(|end| end <= block.size)
+            && (address - start)
+                .checked_add(len)
+                .is_some_and(|end| end <= block.size)
         {
             return Some((start, block.size));
         }
@@ -180,7 +182,11 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
 pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> u32 {
     with_context("cuMemGetAddressRange_v2", |context| {
         let found = context.device_memory(address, 1);
-        let pinned = || context.pinned(address, 1).map(|pinned| (pinned.address, pinned.bytes));
+        let pinned = || {
+            context
+                .pinned(address, 1)
+                .map(|pinned| (pinned.address, pinned.bytes))
+        };
         let (start, bytes) = found.or_else(pinned).ok_or(Code::NOT_FOUND)?;
         base.set_if_wanted(start);
         size.set_if_wanted(bytes as usize);
@@ -198,7 +204,9 @@ fn alloc_host(context: &Context, host: Out<u64>, bytes: usize, flags: u32) -> An
 }
 
 pub extern "C" fn cuMemHostAlloc(host: Out<u64>, bytes: usize, flags: u32) -> u32 {
-    with_context("cuMemHostAlloc", |context| alloc_host(context, host, bytes, flags))
+    with_context("cuMemHostAlloc", |context| {
+        alloc_host(context, host, bytes, flags)
+    })
 }
 
 pub extern "C" fn cuMemAllocHost_v2(host: Out<u64>, bytes: usize) -> u32 {
@@ -238,7 +246,12 @@ pub extern "C" fn cuMemHostGetDevicePointer_v2(address: Out<u64>, host: u64, fla
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        let is_registered = context.gpu.machine.memory().registered_range(host, 1).is_some();
+        let is_registered = context
+            .gpu
+            .machine
+            .memory()
+            .registered_range(host, 1)
+            .is_some();
         let kind = context.pinned(host, 1).map(|pinned| pinned.kind);
         let is_mapped = match kind {
             Some(PinnedKind::Host(flags)) => {
@@ -298,8 +311,12 @@ pub extern "C" fn cuMemHostUnregister(host: u64) -> u32 {
 
 /// Managed memory is where both sides can reach it, so there is nothing to move.
 fn check_managed(context: &Context, address: u64, bytes: usize) -> Answer {
-    let pinned = context.pinned(address, bytes as u64).ok_or(Code::INVALID_VALUE)?;
-    (pinned.kind == PinnedKind::Managed).then_some(()).ok_or(Code::INVALID_VALUE)
+    let pinned = context
+        .pinned(address, bytes as u64)
+        .ok_or(Code::INVALID_VALUE)?;
+    (pinned.kind == PinnedKind::Managed)
+        .then_some(())
+        .ok_or(Code::INVALID_VALUE)
 }
 
 pub extern "C" fn cuMemPrefetchAsync<const DEFAULT: u64>(
@@ -329,10 +346,14 @@ pub extern "C" fn cuMemPrefetchAsync_v2<const DEFAULT: u64>(
 }
 
 pub extern "C" fn cuMemAdvise(address: u64, bytes: usize, _advice: u32, _device: i32) -> u32 {
-    with_context("cuMemAdvise", |context| check_managed(context, address, bytes))
+    with_context("cuMemAdvise", |context| {
+        check_managed(context, address, bytes)
+    })
 }
 
 /// A `CUmemLocation` has the size of a word.
 pub extern "C" fn cuMemAdvise_v2(address: u64, bytes: usize, _advice: u32, _location: u64) -> u32 {
-    with_context("cuMemAdvise_v2", |context| check_managed(context, address, bytes))
+    with_context("cuMemAdvise_v2", |context| {
+        check_managed(context, address, bytes)
+    })
 }

@@ -127,19 +127,16 @@ unsafe fn load(
     add(context, module, parts, &log)
 }
 
-fn add(
-    context: &Context,
-    module: Out<u64>,
-    parts: Result<Vec<Part>, NoPtx>,
-    log: &Log,
-) -> Answer {
+fn add(context: &Context, module: Out<u64>, parts: Result<Vec<Part>, NoPtx>, log: &Log) -> Answer {
     let loaded = parts.and_then(|parts| context.load(&parts));
     let loaded = image::code(loaded, |reason| {
         tracing::warn!(reason, "an image was not loaded");
         log.write(reason);
     })?;
     module.set(loaded.handle)?;
-    lock(&context.owned).modules.insert(loaded.handle, Arc::new(loaded));
+    lock(&context.owned)
+        .modules
+        .insert(loaded.handle, Arc::new(loaded));
     Ok(())
 }
 
@@ -256,10 +253,11 @@ pub extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: u64) -> u32 
 
 /// A C string that stays.
 pub(crate) fn kept(text: &str) -> *const c_char {
-    static KEPT: LazyLock<Mutex<HashMap<String, std::ffi::CString>>> = LazyLock::new(Mutex::default);
+    static KEPT: LazyLock<Mutex<HashMap<String, std::ffi::CString>>> =
+        LazyLock::new(Mutex::default);
     let mut kept = lock(&KEPT);
-    let string = kept.entry(text.to_owned()).or_insert_with(|| {
-        std::ffi::CString::new(text).unwrap_or_default()
-    });
+    let string = kept
+        .entry(text.to_owned())
+        .or_insert_with(|| std::ffi::CString::new(text).unwrap_or_default());
     string.as_ptr()
 }

@@ -25,7 +25,9 @@ pub extern "C" fn cuMemAllocAsync<const DEFAULT: u64>(
     bytes: usize,
     stream: u64,
 ) -> u32 {
-    with_context("cuMemAllocAsync", |context| alloc(context, address, bytes, stream, DEFAULT))
+    with_context("cuMemAllocAsync", |context| {
+        alloc(context, address, bytes, stream, DEFAULT)
+    })
 }
 
 pub extern "C" fn cuMemAllocFromPoolAsync<const DEFAULT: u64>(
@@ -73,7 +75,10 @@ pub(crate) fn remove_pool(pool: u64) -> bool {
 }
 
 fn known(pool: u64) -> Answer {
-    lock(&POOLS).contains_key(&pool).then_some(()).ok_or(Code::INVALID_VALUE)
+    lock(&POOLS)
+        .contains_key(&pool)
+        .then_some(())
+        .ok_or(Code::INVALID_VALUE)
 }
 
 fn pool_of(pool: Out<u64>, device: i32, choose: fn(&Gpu) -> u64, function: &str) -> u32 {
@@ -87,7 +92,12 @@ fn pool_of(pool: Out<u64>, device: i32, choose: fn(&Gpu) -> u64, function: &str)
 }
 
 pub extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<u64>, device: i32) -> u32 {
-    pool_of(pool, device, |gpu| gpu.default_pool, "cuDeviceGetDefaultMemPool")
+    pool_of(
+        pool,
+        device,
+        |gpu| gpu.default_pool,
+        "cuDeviceGetDefaultMemPool",
+    )
 }
 
 pub extern "C" fn cuDeviceGetMemPool(pool: Out<u64>, device: i32) -> u32 {
@@ -113,7 +123,9 @@ pub extern "C" fn cuMemPoolCreate(pool: Out<u64>, properties: *const c_void) -> 
 }
 
 pub extern "C" fn cuMemPoolDestroy(pool: u64) -> u32 {
-    with_driver("cuMemPoolDestroy", |_| remove_pool(pool).then_some(()).ok_or(Code::INVALID_VALUE))
+    with_driver("cuMemPoolDestroy", |_| {
+        remove_pool(pool).then_some(()).ok_or(Code::INVALID_VALUE)
+    })
 }
 
 /// Freed memory is never kept.
@@ -146,7 +158,11 @@ pub extern "C" fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: Out<c_
         // Reuse is allowed unless it was forbidden.
         let is_small = SMALL.contains(&attribute);
         let number = set.unwrap_or(u64::from(is_small));
-        if is_small { value.of().set(number as u32) } else { value.of().set(number) }
+        if is_small {
+            value.of().set(number as u32)
+        } else {
+            value.of().set(number)
+        }
     })
 }
 

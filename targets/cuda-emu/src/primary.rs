@@ -68,7 +68,11 @@ pub extern "C" fn cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32) -> u32 
     })
 }
 
-pub extern "C" fn cuDevicePrimaryCtxGetState(device: i32, flags: Out<u32>, active: Out<i32>) -> u32 {
+pub extern "C" fn cuDevicePrimaryCtxGetState(
+    device: i32,
+    flags: Out<u32>,
+    active: Out<i32>,
+) -> u32 {
     with_driver("cuDevicePrimaryCtxGetState", |driver| {
         let gpu = driver.gpu(device)?;
         let primary = lock(&gpu.primary);

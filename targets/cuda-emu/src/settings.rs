@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use emu_driver::process::setting;
+use emu_driver::process::number;
 
-/// The properties of the driver that tests and users change.
-#[derive(Clone, Copy, Debug)]
+/// The properties of the driver that tests change.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// As `cuDriverGetVersion` encodes it.
     pub(crate) version: i32,
@@ -20,16 +20,26 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// # Panics
-    /// A variable is not a number.
-    pub(crate) fn read() -> Self {
-        let is_set = |name, default: bool| setting(name, default.into()) != 0;
-        Self {
-            version: setting("REVOFF_EMU_CUDA_VERSION", 12_090) as i32,
-            unified: is_set("REVOFF_EMU_UNIFIED", true),
-            pools: is_set("REVOFF_EMU_POOLS", true),
-            frees_wait: is_set("REVOFF_EMU_FREES_WAIT", false),
-            copy_delay: Duration::from_micros(setting("REVOFF_EMU_COPY_DELAY", 0)),
-        }
+    /// # Errors
+    /// A variable is not a number: what to tell the user.
+    pub(crate) fn read() -> Result<Self, String> {
+        let default = Self::DEFAULT;
+        let is_set = |name, default: bool| Ok::<_, String>(number(name, default.into())? != 0);
+        Ok(Self {
+            version: number("REVOFF_EMU_CUDA_VERSION", default.version as u64)? as i32,
+            unified: is_set("REVOFF_EMU_UNIFIED", default.unified)?,
+            pools: is_set("REVOFF_EMU_POOLS", default.pools)?,
+            frees_wait: is_set("REVOFF_EMU_FREES_WAIT", default.frees_wait)?,
+            copy_delay: Duration::from_micros(number("REVOFF_EMU_COPY_DELAY", 0)?),
+        })
     }
+
+    /// Those of an empty environment.
+    pub(crate) const DEFAULT: Self = Self {
+        version: 12_090,
+        unified: true,
+        pools: true,
+        frees_wait: false,
+        copy_delay: Duration::ZERO,
+    };
 }

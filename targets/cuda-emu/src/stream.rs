@@ -177,15 +177,23 @@ impl Context {
         let stream = if stream == 0 { default } else { stream };
         match stream {
             LEGACY => {
-                let legacy = owned.legacy.get_or_insert_with(|| Stream::new(self, LEGACY, Order::Legacy, 0));
+                let legacy = owned
+                    .legacy
+                    .get_or_insert_with(|| Stream::new(self, LEGACY, Order::Legacy, 0));
                 Ok(Arc::clone(legacy))
             }
             PER_THREAD => {
                 let thread = std::thread::current().id();
                 let new = || Stream::new(self, PER_THREAD, Order::Blocking, 0);
-                Ok(Arc::clone(owned.of_threads.entry(thread).or_insert_with(new)))
+                Ok(Arc::clone(
+                    owned.of_threads.entry(thread).or_insert_with(new),
+                ))
             }
-            stream => owned.streams.get(&stream).cloned().ok_or(Code::INVALID_HANDLE),
+            stream => owned
+                .streams
+                .get(&stream)
+                .cloned()
+                .ok_or(Code::INVALID_HANDLE),
         }
     }
 
@@ -202,7 +210,10 @@ impl Context {
             Order::Blocking => owned.legacy.iter().map(Stream::end).collect(),
             Order::Alone => Vec::new(),
         };
-        places.into_iter().filter(|place| !place.is_reached()).collect()
+        places
+            .into_iter()
+            .filter(|place| !place.is_reached())
+            .collect()
     }
 
     /// Queues an operation. Its error breaks the context.
@@ -233,7 +244,10 @@ static WAITS: AtomicU64 = AtomicU64::new(0);
 
 /// Both numbers.
 pub(crate) fn calls() -> (u64, u64) {
-    (QUERIES.load(Ordering::Relaxed), WAITS.load(Ordering::Relaxed))
+    (
+        QUERIES.load(Ordering::Relaxed),
+        WAITS.load(Ordering::Relaxed),
+    )
 }
 
 fn create(context: &Context, stream: Out<u64>, flags: u32, priority: i32) -> Answer {
@@ -250,7 +264,9 @@ fn create(context: &Context, stream: Out<u64>, flags: u32, priority: i32) -> Ans
 }
 
 pub extern "C" fn cuStreamCreate(stream: Out<u64>, flags: u32) -> u32 {
-    with_context("cuStreamCreate", |context| create(context, stream, flags, 0))
+    with_context("cuStreamCreate", |context| {
+        create(context, stream, flags, 0)
+    })
 }
 
 pub extern "C" fn cuStreamCreateWithPriority(stream: Out<u64>, flags: u32, priority: i32) -> u32 {
@@ -283,14 +299,20 @@ pub extern "C" fn cuStreamSynchronize<const DEFAULT: u64>(stream: u64) -> u32 {
     })
 }
 
-pub extern "C" fn cuStreamWaitEvent<const DEFAULT: u64>(stream: u64, event: u64, flags: u32) -> u32 {
+pub extern "C" fn cuStreamWaitEvent<const DEFAULT: u64>(
+    stream: u64,
+    event: u64,
+    flags: u32,
+) -> u32 {
     with_context("cuStreamWaitEvent", |context| {
         if flags > 1 {
             return Err(Code::INVALID_VALUE);
         }
         let stream = context.stream(stream, DEFAULT)?;
         // Events of all contexts are allowed.
-        let event = contexts().into_iter().find_map(|context| context.event(event).ok());
+        let event = contexts()
+            .into_iter()
+            .find_map(|context| context.event(event).ok());
         let place = event.ok_or(Code::INVALID_HANDLE)?.place();
         match place {
             Some(place) => context.queue(&stream, move || place.wait()),
@@ -302,7 +324,11 @@ pub extern "C" fn cuStreamWaitEvent<const DEFAULT: u64>(stream: u64, event: u64,
 pub extern "C" fn cuStreamGetFlags<const DEFAULT: u64>(stream: u64, flags: Out<u32>) -> u32 {
     with_context("cuStreamGetFlags", |context| {
         let stream = context.stream(stream, DEFAULT)?;
-        flags.set(if stream.order == Order::Alone { NON_BLOCKING } else { 0 })
+        flags.set(if stream.order == Order::Alone {
+            NON_BLOCKING
+        } else {
+            0
+        })
     })
 }
 

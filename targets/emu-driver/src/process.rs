@@ -13,16 +13,25 @@ pub fn handle() -> u64 {
 
 /// A number from the environment.
 ///
+/// # Errors
+/// It is not a number: what to tell the user.
+pub fn number(name: &str, default: u64) -> Result<u64, String> {
+    match std::env::var(name) {
+        Ok(text) => {
+            let number = text.parse();
+            number.map_err(|_| format!("{name}={text:?}: a number expected"))
+        }
+        Err(_) => Ok(default),
+    }
+}
+
+/// As [`number`].
+///
 /// # Panics
 /// It is not a number.
 #[must_use]
 pub fn setting(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{name}={text:?}: a number expected")),
-        Err(_) => default,
-    }
+    number(name, default).unwrap_or_else(|reason| panic!("{reason}"))
 }
 
 /// Ignores poisoning: the data is consistent at every point where a panic could happen.

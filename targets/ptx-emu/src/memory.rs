@@ -239,8 +239,13 @@ impl Memory {
     /// memory is: atomically, or ordered with the accesses of kernels.
     pub unsafe fn register(&self, host: NonNull<u8>, bytes: u64) -> bool {
         let address = host.as_ptr().expose_provenance() as u64;
-        let mut registered = self.registered.write().unwrap_or_else(PoisonError::into_inner);
-        let before = registered.range(..address.saturating_add(bytes)).next_back();
+        let mut registered = self
+            .registered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let before = registered
+            .range(..address.saturating_add(bytes))
+            .next_back();
         if !is_mapped(address) || before.is_some_and(|(start, size)| start + size > address) {
             return false;
         }
@@ -256,7 +261,10 @@ impl Memory {
 
     /// Unmaps memory of [`register`](Self::register) that begins there. Returns its size.
     pub fn unregister(&self, address: u64) -> Option<u64> {
-        let mut registered = self.registered.write().unwrap_or_else(PoisonError::into_inner);
+        let mut registered = self
+            .registered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let bytes = registered.remove(&address)?;
         drop(registered);
         self.report(Change::Freed { address, bytes });
@@ -266,7 +274,10 @@ impl Memory {
     /// The memory of the host that contains the range and is mapped: its begin and its size.
     #[must_use]
     pub fn registered_range(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
-        let registered = self.registered.read().unwrap_or_else(PoisonError::into_inner);
+        let registered = self
+            .registered
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let (&start, &size) = registered.range(..=address).next_back()?;
         let end = (address - start).checked_add(bytes)?;
         (end <= size).then_some((start, size))

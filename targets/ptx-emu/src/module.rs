@@ -274,7 +274,10 @@ impl Module {
     #[must_use]
     pub fn param_places(&self, kernel: Kernel) -> Vec<(u32, u32)> {
         let params = &self.functions[kernel.index as usize].params;
-        params.iter().map(|slot| (slot.offset, slot.bytes)).collect()
+        params
+            .iter()
+            .map(|slot| (slot.offset, slot.bytes))
+            .collect()
     }
 
     /// Sizes of a kernel's parameters in bytes.

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
-use hsa_runtime_sys::*;
 use emu_driver::process::setting;
+use hsa_runtime_sys::*;
 
 use crate::image::TARGET;
 use crate::state::{Answer, State, answer};

@@ -3,9 +3,9 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
+use emu_driver::process::{handle, lock};
 use host_rt::device::Global;
 use hsa_runtime_sys::*;
-use emu_driver::process::{handle, lock};
 
 use crate::content::Content;
 use crate::placed::Refused;

@@ -6,8 +6,8 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::slice::from_raw_parts;
 
-use hsa_runtime_sys::*;
 use emu_driver::process::{handle, lock};
+use hsa_runtime_sys::*;
 
 use crate::agent::{CPU, gpu_agent};
 use crate::code::{find, hsa_executable_create_alt, load};

@@ -4,8 +4,8 @@
 use std::ffi::c_void;
 use std::sync::Mutex;
 
-use hsa_runtime_sys::*;
 use emu_driver::process::lock;
+use hsa_runtime_sys::*;
 
 use crate::agent::gpu_agent;
 use crate::state::{answer, state};

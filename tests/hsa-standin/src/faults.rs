@@ -1,7 +1,7 @@
 //! Injected failures: `REVOFF_HSA_STAND_IN_FAIL`.
 
-use hsa_runtime_sys::hsa_status_t;
 use emu_driver::faults::Faults;
+use hsa_runtime_sys::hsa_status_t;
 
 static FAULTS: Faults = Faults::of("REVOFF_HSA_STAND_IN_FAIL");
 

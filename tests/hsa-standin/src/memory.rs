@@ -4,10 +4,10 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-use host_rt::device::{DeviceAddr, Fill};
-use hsa_runtime_sys::*;
 use emu_driver::fill::soil;
 use emu_driver::process::{handle, lock};
+use host_rt::device::{DeviceAddr, Fill};
+use hsa_runtime_sys::*;
 
 use crate::pool::Owner;
 use crate::state::{Answer, State, answer, state};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use emu_driver::process::{handle, lock, setting};
 use host_rt::device::{Grid, Params, Queue as HostQueue};
 use hsa_runtime_sys::*;
 use standin::launch;
-use emu_driver::process::{handle, lock, setting};
 
 use crate::agent::most_packets;
 use crate::code::say;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hsa_runtime_sys::*;
 use emu_driver::process::{handle, lock};
+use hsa_runtime_sys::*;
 
 use crate::state::{Answer, State, answer, state};
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use emu_driver::process::{lock, setting};
 use host_rt::device::{self, Device};
 use host_rt::env::Env;
 use hsa_runtime_sys::*;
-use emu_driver::process::{lock, setting};
 
 use crate::code::{self, Executable};
 use crate::content::KernelObject;

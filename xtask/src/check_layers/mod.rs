@@ -101,7 +101,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "region", "entry",
         ],
     ),
-    ("bus-cost", &["traffic", "counts", "bus"]),
+    ("bus-cost", &["traffic", "counts", "bus", "report"]),
     (
         "ptx-emu",
         &[

@@ -1,6 +1,7 @@
 //! What calls of the peers cost on the bus.
 
 use bench_calls::rpc::{RPC, entry};
+use host_rt::bus_cost::ENTRY;
 use host_rt::{Functions, Grid};
 
 use super::{LIBGOMP, LLVM_RPC, handler, libgomp, serve_rpc};
@@ -8,7 +9,6 @@ use crate::bench::context::Bench;
 use crate::bench::counting::{CALLS, Counted, Counter, THREADS};
 use crate::bench::host_functions::{functions, work};
 use crate::bench::options::Options;
-use crate::costs::ENTRY;
 use crate::output;
 
 /// Counts the selected calls of the peers.

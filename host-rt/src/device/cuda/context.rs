@@ -67,8 +67,11 @@ impl Context {
         name: String,
     ) -> Result<Arc<Self>, DeviceError> {
         let cu = &driver.functions;
-        let check =
-            |call, code| driver.check(call, code).map_err(|e| DeviceError::driver(&name, e));
+        let check = |call, code| {
+            driver
+                .check(call, code)
+                .map_err(|e| DeviceError::driver(&name, e))
+        };
         let mut device = 0;
         // SAFETY: the function writes the handle.
         let got = unsafe { cu.cuDeviceGet(&raw mut device, number.cast_signed()) };
@@ -76,17 +79,19 @@ impl Context {
         let mut raw = null_mut();
         // SAFETY: the function writes the handle.
         let retained = unsafe { cu.cuDevicePrimaryCtxRetain(&raw mut raw, device) };
-        driver.check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
-            if driver::is_fatal(retained) {
-                // The context of a fault, which is still in use.
-                DeviceError::Lost {
-                    device: name.clone(),
-                    reason: failure.into(),
+        driver
+            .check("cuDevicePrimaryCtxRetain", retained)
+            .map_err(|failure| {
+                if driver::is_fatal(retained) {
+                    // The context of a fault, which is still in use.
+                    DeviceError::Lost {
+                        device: name.clone(),
+                        reason: failure.into(),
+                    }
+                } else {
+                    DeviceError::driver(&name, failure)
                 }
-            } else {
-                DeviceError::driver(&name, failure)
-            }
-        })?;
+            })?;
         Ok(Arc::new(Self {
             driver,
             emulated,
@@ -151,7 +156,9 @@ impl Context {
     /// Like [`check`](Self::check), for calls that report progress. After any failure, the state of
     /// the GPU is unknown, so the device counts as lost and its resources are left alone.
     pub(super) fn check_progress(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
-        self.driver.check(call, code).map_err(|failure| self.lose(failure, code))
+        self.driver
+            .check(call, code)
+            .map_err(|failure| self.lose(failure, code))
     }
 
     /// Marks the device as lost. Unless the driver reported the context as unusable, kernels may
@@ -172,8 +179,10 @@ impl Context {
     pub(super) fn attribute(&self, attribute: CUdevice_attribute) -> u32 {
         let mut value = 0;
         // SAFETY: the function writes the number.
-        let code =
-            unsafe { self.cu().cuDeviceGetAttribute(&raw mut value, attribute, self.device) };
+        let code = unsafe {
+            self.cu()
+                .cuDeviceGetAttribute(&raw mut value, attribute, self.device)
+        };
         if code == CUresult::CUDA_SUCCESS {
             value.try_into().unwrap_or(0)
         } else {

@@ -16,7 +16,11 @@ pub(super) fn alloc(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory
     let mut host = null_mut();
     let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
     // SAFETY: the function writes the address.
-    let code = unsafe { context.cu().cuMemHostAlloc(&raw mut host, bytes.max(1), flags) };
+    let code = unsafe {
+        context
+            .cu()
+            .cuMemHostAlloc(&raw mut host, bytes.max(1), flags)
+    };
     if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         return Err(DeviceError::NoMappedMemory {
             device: context.name().to_owned(),
@@ -40,7 +44,11 @@ pub(super) fn alloc(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory
     };
     let mut device: CUdeviceptr = 0;
     // SAFETY: the function writes the address; the memory is mapped.
-    let code = unsafe { context.cu().cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) };
+    let code = unsafe {
+        context
+            .cu()
+            .cuMemHostGetDevicePointer_v2(&raw mut device, host, 0)
+    };
     let asked = context.check("cuMemHostGetDevicePointer", code);
     drop(entered);
     let Some(host) = NonNull::new(host.cast::<u8>()).filter(|_| asked.is_ok()) else {

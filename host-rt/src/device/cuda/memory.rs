@@ -52,7 +52,11 @@ impl Memory {
         let (mut free, mut total) = (0, 0);
         let asked = self.context.enter().and_then(|_entered| {
             // SAFETY: the function writes the two numbers.
-            let code = unsafe { self.context.cu().cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            let code = unsafe {
+                self.context
+                    .cu()
+                    .cuMemGetInfo_v2(&raw mut free, &raw mut total)
+            };
             self.context.check("cuMemGetInfo", code)
         });
         if let Err(error) = asked {
@@ -98,7 +102,10 @@ impl Memory {
         // SAFETY: the functions write the address; the stream is alive.
         let (call, code) = unsafe {
             if self.by_stream {
-                let code = self.context.cu().cuMemAllocAsync(&raw mut address, size, stream.raw);
+                let code = self
+                    .context
+                    .cu()
+                    .cuMemAllocAsync(&raw mut address, size, stream.raw);
                 ("cuMemAllocAsync", code)
             } else {
                 (

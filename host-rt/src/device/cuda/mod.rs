@@ -171,9 +171,15 @@ impl CudaDevice {
         // address.
         let codes = unsafe {
             [
-                self.context.cu().cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address.0),
-                self.context.cu().cuPointerGetAttribute((&raw mut start).cast(), START, address.0),
-                self.context.cu().cuPointerGetAttribute((&raw mut size).cast(), SIZE, address.0),
+                self.context
+                    .cu()
+                    .cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address.0),
+                self.context
+                    .cu()
+                    .cuPointerGetAttribute((&raw mut start).cast(), START, address.0),
+                self.context
+                    .cu()
+                    .cuPointerGetAttribute((&raw mut size).cast(), SIZE, address.0),
             ]
         };
         let is_inside = AddrRange::new(start, size).is_some_and(|all| all.has(address, len));

@@ -89,8 +89,11 @@ impl CudaModule {
         let mut function: CUfunction = null_mut();
         // SAFETY: the function writes the handle; the module is alive, the name a C
         // string.
-        let code =
-            unsafe { self.context.cu().cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
+        let code = unsafe {
+            self.context
+                .cu()
+                .cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr())
+        };
         let found = self.found("cuModuleGetFunction", code)?;
         Ok(found.then_some(Global {
             address: DeviceAddr(function as u64),
@@ -171,7 +174,11 @@ pub(super) fn attribute(
 ) -> Result<u32, DeviceError> {
     let mut value = 0;
     // SAFETY: the function writes a number; the handle is alive.
-    let code = unsafe { context.cu().cuFuncGetAttribute(&raw mut value, attribute, function) };
+    let code = unsafe {
+        context
+            .cu()
+            .cuFuncGetAttribute(&raw mut value, attribute, function)
+    };
     context.check("cuFuncGetAttribute", code)?;
     Ok(u32::try_from(value).unwrap_or(0))
 }
@@ -271,7 +278,9 @@ fn load_data(context: &Context, bytes: &[u8], name: &str) -> Result<CUmodule, Im
     // until the function returns.
     let load = || unsafe {
         let image = bytes.as_ptr().cast();
-        context.cu().cuModuleLoadDataEx(&raw mut raw, image, count, options, values)
+        context
+            .cu()
+            .cuModuleLoadDataEx(&raw mut raw, image, count, options, values)
     };
     let code = emulated::with_image_name(name, load);
     check(context, "cuModuleLoadDataEx", code, name, &log)?;
@@ -285,7 +294,11 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
     let (count, options, values) = log.options();
     let mut state = null_mut();
     // SAFETY: the function writes the handle; the log outlives the linker.
-    let code = unsafe { context.cu().cuLinkCreate_v2(count, options, values, &raw mut state) };
+    let code = unsafe {
+        context
+            .cu()
+            .cuLinkCreate_v2(count, options, values, &raw mut state)
+    };
     check(context, "cuLinkCreate", code, name, &log)?;
     let linker = Linker {
         context,
@@ -315,7 +328,11 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
     }
     let (mut cubin, mut size): (*mut c_void, usize) = (null_mut(), 0);
     // SAFETY: the function writes pointer and size; the linker is alive.
-    let code = unsafe { context.cu().cuLinkComplete(linker.raw, &raw mut cubin, &raw mut size) };
+    let code = unsafe {
+        context
+            .cu()
+            .cuLinkComplete(linker.raw, &raw mut cubin, &raw mut size)
+    };
     check(context, "cuLinkComplete", code, name, &log)?;
     // SAFETY: the linker's memory of that size, until it is destroyed.
     let linked = unsafe { std::slice::from_raw_parts(cubin.cast::<u8>(), size) };

@@ -130,8 +130,11 @@ impl Queue for CudaQueue {
         };
         // SAFETY: the source does not change until `synchronize`, by the caller's promise or
         // because it is staged; the driver checks the device's range.
-        let code =
-            unsafe { context.cu().cuMemcpyHtoDAsync_v2(to.0, source.cast(), len, self.parts().raw) };
+        let code = unsafe {
+            context
+                .cu()
+                .cuMemcpyHtoDAsync_v2(to.0, source.cast(), len, self.parts().raw)
+        };
         self.copied("cuMemcpyHtoDAsync", code, to, len)
     }
 
@@ -152,7 +155,9 @@ impl Queue for CudaQueue {
         // SAFETY: the target belongs to the queue until `synchronize`, by the caller's promise or
         // because it is staged; the driver checks the device's range.
         let code = unsafe {
-            context.cu().cuMemcpyDtoHAsync_v2(target.cast(), from.0, len, self.parts().raw)
+            context
+                .cu()
+                .cuMemcpyDtoHAsync_v2(target.cast(), from.0, len, self.parts().raw)
         };
         self.copied("cuMemcpyDtoHAsync", code, from, len)?;
         if let Some(staged) = staged {
@@ -174,7 +179,11 @@ impl Queue for CudaQueue {
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
         // SAFETY: both ranges are device memory; the driver checks them too.
-        let code = unsafe { context.cu().cuMemcpyDtoDAsync_v2(to.0, from.0, len, self.parts().raw) };
+        let code = unsafe {
+            context
+                .cu()
+                .cuMemcpyDtoDAsync_v2(to.0, from.0, len, self.parts().raw)
+        };
         self.copied("cuMemcpyDtoDAsync", code, to, len)
     }
 
@@ -248,7 +257,12 @@ impl Queue for CudaQueue {
         let waits = known.map(|event| {
             let _entered = stream.context.enter()?;
             // SAFETY: both handles are alive; events of all GPUs are allowed.
-            let code = unsafe { stream.context.cu().cuStreamWaitEvent(stream.raw, event.raw, 0) };
+            let code = unsafe {
+                stream
+                    .context
+                    .cu()
+                    .cuStreamWaitEvent(stream.raw, event.raw, 0)
+            };
             stream.context.check("cuStreamWaitEvent", code)
         });
         match waits {

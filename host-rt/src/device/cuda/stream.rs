@@ -86,7 +86,11 @@ impl Stream {
         for at in (0..size).step_by(zeros.bytes) {
             let (to, len) = (address + at as u64, zeros.bytes.min(size - at));
             // SAFETY: the memory was just allocated; the zeros are long enough.
-            let code = unsafe { self.context.cu().cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, self.raw) };
+            let code = unsafe {
+                self.context
+                    .cu()
+                    .cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, self.raw)
+            };
             self.context.check("cuMemcpyHtoDAsync", code)?;
         }
         Ok(())

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use shared_abi::words::{Store, SystemWords};
 
-use device_arena::bytes::{copy_from_shared, copy_to_shared, words_at};
 use super::{InProcess, MAX_THREADS, QueueOp, Work};
 use crate::device::bounds::check_word;
 use crate::device::{
     DeviceAddr, DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Outcome, Params,
     Queue, Running,
 };
+use device_arena::bytes::{copy_from_shared, copy_to_shared, words_at};
 
 /// A queue. Copies happen at once, on the calling thread, unless an earlier operation is pending.
 pub(in crate::device) struct InProcessQueue<D> {

@@ -101,7 +101,14 @@ fn peer(
     if [to_context, from_context] != [context.handle; 2] {
         return Err(Code::NOT_SUPPORTED);
     }
-    copy(context, stream, (to, Side::Device), (from, Side::Device), len, returns)
+    copy(
+        context,
+        stream,
+        (to, Side::Device),
+        (from, Side::Device),
+        len,
+        returns,
+    )
 }
 
 pub extern "C" fn cuMemcpyPeer<const DEFAULT: u64>(

@@ -34,7 +34,9 @@ impl Range {
         }
         let memory = context.gpu.machine.memory();
         let registered = memory.registered_range(address, len as u64);
-        registered.map(|_| Self::Host(address)).ok_or(Code::INVALID_VALUE)
+        registered
+            .map(|_| Self::Host(address))
+            .ok_or(Code::INVALID_VALUE)
     }
 
     /// A range at a pointer of either side, and whether it is the host's ordinary memory.
@@ -106,7 +108,8 @@ impl Place {
             // SAFETY: the caller's promise; blocks of device memory and of pinned memory begin at
             // multiples of 256 bytes, and kernels access them atomically.
             unsafe { copy_from_shared(to, from, len) };
-            gpu.machine.host_read(self.address + offset as u64, len as u64);
+            gpu.machine
+                .host_read(self.address + offset as u64, len as u64);
         } else {
             // SAFETY: the caller's promise.
             unsafe { to.copy_from(from, len) };

@@ -1,5 +1,7 @@
 //! Copies of rectangles in linear memory. There are no arrays.
 
+use std::ffi::c_void;
+
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype};
 
 use super::place::Range;
@@ -8,6 +10,67 @@ use crate::code::{Answer, Code};
 use crate::context::Context;
 use crate::driver::with_context;
 use crate::pointers::In;
+
+/// One side of a [`Rectangle`], as `CUDA_MEMCPY2D` has it: with the number of a `CUmemorytype`, which may
+/// be any number.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RectangleSide {
+    x: usize,
+    y: usize,
+    kind: u32,
+    host: *const c_void,
+    device: u64,
+    array: *const c_void,
+    pitch: usize,
+}
+
+/// `CUDA_MEMCPY2D`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Rectangle {
+    from: RectangleSide,
+    to: RectangleSide,
+    width: usize,
+    height: usize,
+}
+
+/// One side of a [`Cuboid`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct CuboidSide {
+    x: usize,
+    y: usize,
+    z: usize,
+    level: usize,
+    kind: u32,
+    host: *const c_void,
+    device: u64,
+    array: *const c_void,
+    reserved: *const c_void,
+    pitch: usize,
+    height: usize,
+}
+
+/// `CUDA_MEMCPY3D`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Cuboid {
+    from: CuboidSide,
+    to: CuboidSide,
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+const _: () = {
+    assert!(size_of::<Rectangle>() == size_of::<CUDA_MEMCPY2D>());
+    assert!(
+        std::mem::offset_of!(Rectangle, to) == std::mem::offset_of!(CUDA_MEMCPY2D, dstXInBytes)
+    );
+    assert!(size_of::<Cuboid>() == size_of::<CUDA_MEMCPY3D>());
+    assert!(std::mem::offset_of!(Cuboid, to) == std::mem::offset_of!(CUDA_MEMCPY3D, dstXInBytes));
+};
 
 /// One side of a copy: rows of rows.
 struct Side {
@@ -21,15 +84,20 @@ struct Side {
 
 impl Side {
     fn of(
-        kind: CUmemorytype,
-        (host, device): (u64, u64),
+        kind: u32,
+        (host, device): (*const c_void, u64),
         (pitch, height): (usize, usize),
         skipped: [usize; 3],
     ) -> Answer<Self> {
+        const HOST: u32 = CUmemorytype::CU_MEMORYTYPE_HOST as u32;
+        const DEVICE: u32 = CUmemorytype::CU_MEMORYTYPE_DEVICE as u32;
+        const ARRAY: u32 = CUmemorytype::CU_MEMORYTYPE_ARRAY as u32;
+        const UNIFIED: u32 = CUmemorytype::CU_MEMORYTYPE_UNIFIED as u32;
         let address = match kind {
-            CUmemorytype::CU_MEMORYTYPE_HOST => host,
-            CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => device,
-            CUmemorytype::CU_MEMORYTYPE_ARRAY => return Err(Code::NOT_SUPPORTED),
+            HOST => host.expose_provenance() as u64,
+            DEVICE | UNIFIED => device,
+            ARRAY => return Err(Code::NOT_SUPPORTED),
+            _ => return Err(Code::INVALID_VALUE),
         };
         Ok(Self {
             address,
@@ -71,7 +139,8 @@ fn copy(
     let pieces: Vec<_> = pieces.collect::<Option<_>>().ok_or(Code::INVALID_VALUE)?;
     let end = |offset: fn(&(usize, usize, usize)) -> usize| {
         let last = pieces.iter().map(offset).max();
-        last.and_then(|last| last.checked_add(width)).ok_or(Code::INVALID_VALUE)
+        last.and_then(|last| last.checked_add(width))
+            .ok_or(Code::INVALID_VALUE)
     };
     let (to_len, from_len) = (end(|piece| piece.0)?, end(|piece| piece.1)?);
     let (to, to_host) = Range::of_either(context, to.address, to_len)?;
@@ -86,39 +155,43 @@ fn copy(
     Ok(())
 }
 
-fn copy_2d(context: &Context, stream: (u64, u64), copy_of: &In<CUDA_MEMCPY2D>, is_async: bool) -> Answer {
-    let it = copy_of.get()?;
-    let to = Side::of(
-        it.dstMemoryType,
-        (it.dstHost.expose_provenance() as u64, it.dstDevice),
-        (it.dstPitch.max(if it.dstPitch == 0 { it.WidthInBytes } else { 0 }), 1),
-        [it.dstXInBytes, it.dstY, 0],
-    )?;
-    let from = Side::of(
-        it.srcMemoryType,
-        (it.srcHost.expose_provenance() as u64, it.srcDevice),
-        (it.srcPitch.max(if it.srcPitch == 0 { it.WidthInBytes } else { 0 }), 1),
-        [it.srcXInBytes, it.srcY, 0],
-    )?;
-    copy(context, stream, [to, from], [it.WidthInBytes, it.Height, 1], is_async)
+impl RectangleSide {
+    fn rows(&self, width: usize) -> Answer<Side> {
+        let pitch = if self.pitch == 0 { width } else { self.pitch };
+        let addresses = (self.host, self.device);
+        Side::of(self.kind, addresses, (pitch, 1), [self.x, self.y, 0])
+    }
 }
 
-fn copy_3d(context: &Context, stream: (u64, u64), copy_of: &In<CUDA_MEMCPY3D>, is_async: bool) -> Answer {
-    let it = copy_of.get()?;
-    let to = Side::of(
-        it.dstMemoryType,
-        (it.dstHost.expose_provenance() as u64, it.dstDevice),
-        (it.dstPitch, it.dstHeight),
-        [it.dstXInBytes, it.dstY, it.dstZ],
-    )?;
-    let from = Side::of(
-        it.srcMemoryType,
-        (it.srcHost.expose_provenance() as u64, it.srcDevice),
-        (it.srcPitch, it.srcHeight),
-        [it.srcXInBytes, it.srcY, it.srcZ],
-    )?;
-    let size = [it.WidthInBytes, it.Height, it.Depth];
-    copy(context, stream, [to, from], size, is_async)
+impl CuboidSide {
+    fn rows(&self) -> Answer<Side> {
+        let addresses = (self.host, self.device);
+        let skipped = [self.x, self.y, self.z];
+        Side::of(self.kind, addresses, (self.pitch, self.height), skipped)
+    }
+}
+
+fn copy_2d(
+    context: &Context,
+    stream: (u64, u64),
+    rectangle: &In<Rectangle>,
+    is_async: bool,
+) -> Answer {
+    let it = rectangle.get()?;
+    let sides = [it.to.rows(it.width)?, it.from.rows(it.width)?];
+    copy(context, stream, sides, [it.width, it.height, 1], is_async)
+}
+
+fn copy_3d(context: &Context, stream: (u64, u64), cuboid: &In<Cuboid>, is_async: bool) -> Answer {
+    let it = cuboid.get()?;
+    let sides = [it.to.rows()?, it.from.rows()?];
+    copy(
+        context,
+        stream,
+        sides,
+        [it.width, it.height, it.depth],
+        is_async,
+    )
 }
 
 macro_rules! rectangles {
@@ -138,11 +211,11 @@ macro_rules! rectangles {
 }
 
 rectangles! {
-    cuMemcpy2D_v2, cuMemcpy2DAsync_v2: CUDA_MEMCPY2D, copy_2d;
-    cuMemcpy3D_v2, cuMemcpy3DAsync_v2: CUDA_MEMCPY3D, copy_3d;
+    cuMemcpy2D_v2, cuMemcpy2DAsync_v2: Rectangle, copy_2d;
+    cuMemcpy3D_v2, cuMemcpy3DAsync_v2: Cuboid, copy_3d;
 }
 
-pub extern "C" fn cuMemcpy2DUnaligned_v2<const DEFAULT: u64>(copy: In<CUDA_MEMCPY2D>) -> u32 {
+pub extern "C" fn cuMemcpy2DUnaligned_v2<const DEFAULT: u64>(copy: In<Rectangle>) -> u32 {
     with_context("cuMemcpy2DUnaligned_v2", |context| {
         copy_2d(context, (0, DEFAULT), &copy, false)
     })

@@ -111,7 +111,8 @@ fn out_of_pinned_memory(target: &Target) {
 
 /// PTX with an instruction that does not exist.
 fn bad_text(name: &str) -> Image {
-    let text = ".version 7.0\n.target sm_60\n.address_size 64\n.visible .entry bad() { nonsense; ret; }\n";
+    let text =
+        ".version 7.0\n.target sm_60\n.address_size 64\n.visible .entry bad() { nonsense; ret; }\n";
     Image::from_bytes(name, text.as_bytes()).unwrap()
 }
 

@@ -607,5 +607,8 @@ fn small_launches_take_no_new_threads(target: &Target) {
     // Their numbers show how many there have been. Not one alone: a thread that has reported the end
     // of a launch may not have come back yet when the next one starts, and idle ones end.
     let newest = process::highest_number("device ");
-    assert!(newest <= LAUNCHES / 10, "{newest} threads for one at a time");
+    assert!(
+        newest <= LAUNCHES / 10,
+        "{newest} threads for one at a time"
+    );
 }

@@ -119,7 +119,9 @@ fn for_gpu(target: &Target) -> Result<Image, String> {
     let file = Image::open(Path::new(&folder).join(FILE)).map_err(|e| e.to_string())?;
     // Without opening an emulated GPU: calls of its driver may be about to fail.
     let arch = match target.device.strip_prefix("emu:") {
-        Some(arch) => arch.parse().map_err(|_| format!("`{arch}` is no architecture"))?,
+        Some(arch) => arch
+            .parse()
+            .map_err(|_| format!("`{arch}` is no architecture"))?,
         None => {
             let device = device::open(target.device, &Env::default()).map_err(|e| e.to_string())?;
             device.arch()

@@ -215,9 +215,7 @@ fn main() -> ExitCode {
     if !child::is_one() && process::settle(stand_in::left_of_all, 0) > 0 {
         let left = DEVICES.map(|device| format!("{device}: {}", stand_in::left(device)));
         let left = left.join(", ");
-        say(&format!(
-            "the tests have left things behind: {left}"
-        ));
+        say(&format!("the tests have left things behind: {left}"));
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()

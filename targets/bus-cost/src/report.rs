@@ -1,44 +1,45 @@
-//! What kernels do on the bus between device and host, for people and as JSON.
+//! The counts of a launch for people and as JSON.
 
 use std::fmt::{self, Write};
 
-use host_rt::bus_cost::{BUSES, Costs, Counts, Estimate, PerCall};
-use host_rt::targets::count::Count;
 use serde::Serialize;
 
-/// The function that makes every call to the host.
-pub(crate) const ENTRY: &str = "GOMP_target_ext";
+use crate::bus::{BUSES, Estimate};
+use crate::counts::{Costs, Counts, PerCall};
 
 /// The counts of a launch, and the estimated time of its calls.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report<'a> {
+pub struct Report<'a> {
     #[serde(flatten)]
     costs: &'a Costs,
     /// The averages of a call, which all estimates are of; absent without calls.
-    pub(crate) per_call: Option<PerCall>,
+    pub per_call: Option<PerCall>,
     /// Estimates, not measurements: the round trip of a call without the host's own time.
-    pub(crate) estimates: Vec<BusEstimate>,
+    pub estimates: Vec<BusEstimate>,
 }
 
 /// An estimate for a bus.
 #[derive(Debug, Serialize)]
-pub(crate) struct BusEstimate {
+pub struct BusEstimate {
     bus: &'static str,
     #[serde(flatten)]
     parts: Estimate,
-    pub(crate) total_ns: f64,
+    /// The time of a round trip.
+    pub total_ns: f64,
     /// Relative to a bare exchange of two flags in the same model.
-    pub(crate) to_two_flag: f64,
+    pub to_two_flag: f64,
 }
 
 impl<'a> Report<'a> {
     /// A report on calls by lanes together: those that enter at the same time make one call.
-    pub(crate) fn new(costs: &'a Costs) -> Self {
+    #[must_use]
+    pub fn new(costs: &'a Costs) -> Self {
         Self::with_average(costs, costs.calls.per_warp_call())
     }
 
     /// A report on calls by each of `threads` lanes, which may enter in several groups.
-    pub(crate) fn per_team(costs: &'a Costs, threads: u32) -> Self {
+    #[must_use]
+    pub fn per_team(costs: &'a Costs, threads: u32) -> Self {
         let calls = &costs.calls;
         Self::with_average(costs, calls.average(calls.lane_calls / u64::from(threads)))
     }
@@ -64,7 +65,10 @@ impl<'a> Report<'a> {
     }
 
     /// The report as a table.
-    pub(crate) fn render(&self) -> Result<String, fmt::Error> {
+    ///
+    /// # Errors
+    /// None: text takes any length.
+    pub fn render(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         let out = &mut text;
         let calls = &self.costs.calls;
@@ -76,8 +80,11 @@ impl<'a> Report<'a> {
         writeln!(out, "{:<44} {:>12} {:>14}", "", "per call", "whole launch")?;
         let call = self.per_call.as_ref();
         for (name, count, average) in rows() {
-            let average = call.map_or("-".to_owned(), |call| decimal(average(call)));
             let count = count(&self.costs.launch);
+            if call.is_none() && count == 0 {
+                continue;
+            }
+            let average = call.map_or("-".to_owned(), |call| decimal(average(call)));
             writeln!(out, "{name:<44} {average:>12} {count:>14}")?;
         }
         for estimate in &self.estimates {
@@ -93,9 +100,8 @@ impl<'a> Report<'a> {
         if calls.warp_calls == 0 {
             writeln!(
                 out,
-                "no estimate: the launch made no call of {} ({})",
+                "no estimate: the launch made no call of {}",
                 calls.entry,
-                Count(self.costs.launch.warp_instructions, "warp instruction"),
             )?;
         }
         Ok(text)

@@ -1,0 +1,102 @@
+//! `revoff emulate`: runs a program with the emulated driver in place of NVIDIA's.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use host_rt::targets::DeviceArch;
+
+use crate::output;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The program finds the emulated driver, libcuda.so.1, before any other one. It runs PTX:
+programs that contain only machine code for GPUs (cubins) do not run.
+
+  revoff emulate -- ./program arguments
+  revoff emulate --device sm_80 --devices 2 -- python3 train.py
+  LD_LIBRARY_PATH=$(revoff emulate --path) ./program
+
+Faults of kernels are printed with the thread, the line and the address. Exit status: that
+of the program; 2 the command line or the environment is invalid.")]
+pub(crate) struct Options {
+    /// The GPU's architecture
+    #[arg(long, value_name = "SM", default_value = "sm_90")]
+    device: String,
+
+    /// How many of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=64))]
+    devices: u32,
+
+    /// Report races: unordered accesses of threads to the same memory are faults
+    #[arg(long)]
+    check: bool,
+
+    /// Print what each kernel does on the bus
+    #[arg(long)]
+    costs: bool,
+
+    /// Print each instruction of one thread: BLOCK.THREAD
+    #[arg(long, value_name = "B.T")]
+    trace: Option<String>,
+
+    /// Print the folder for LD_LIBRARY_PATH instead of running a program
+    #[arg(long, conflicts_with = "program")]
+    path: bool,
+
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "path")]
+    program: Vec<OsString>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    match options.device.parse() {
+        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => {}
+        _ => bail!(
+            "--device {}: no architecture; there are {}",
+            options.device,
+            host_rt::targets::device_arch::nvidia_names()
+        ),
+    }
+    let folder = image_build::emulated_driver()?;
+    if options.path {
+        let folder = folder.to_str().context("the folder's name is not UTF-8")?;
+        output::print(&format!("{folder}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some((program, arguments)) = options.program.split_first() else {
+        bail!("no program: `revoff emulate -- PROGRAM ARGUMENTS`");
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", with_folder(&folder))
+        .env("REVOFF_EMU_ARCH", &options.device)
+        .env("REVOFF_EMU_DEVICES", options.devices.to_string());
+    if options.check {
+        command.env("REVOFF_EMU_CHECK", "1");
+    }
+    if options.costs {
+        command.env("REVOFF_EMU_COSTS", "1");
+    }
+    if let Some(trace) = &options.trace {
+        command.env("REVOFF_EMU_TRACE", trace);
+    }
+    // Returns only if it fails.
+    let error = command.exec();
+    bail!("{}: {error}", Path::new(program).display())
+}
+
+/// The search path of the loader, with this folder first.
+fn with_folder(folder: &Path) -> OsString {
+    let mut path = folder.as_os_str().to_owned();
+    if let Some(others) = env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    path
+}
