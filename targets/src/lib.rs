@@ -5,6 +5,7 @@
 //! | [`arch`] | the architectures that images are built for, one row each |
 //! | [`device_arch`] | the architecture of a device, and which code runs there |
 //! | [`offload_binary`] | one file with images for several architectures, in LLVM's format |
+//! | [`fatbin`] | one file with PTX and cubins for several architectures, in NVIDIA's format |
 //! | [`code_object`] | metadata of code objects and their kernels |
 //! | [`choose`](mod@choose) | choice of the best image for a device |
 //! | [`ptx`] | the contents of a PTX file |
@@ -35,6 +36,7 @@ pub mod choose;
 pub mod code_object;
 pub mod count;
 pub mod device_arch;
+pub mod fatbin;
 pub mod gcc;
 pub mod offload_binary;
 pub mod ptx;
