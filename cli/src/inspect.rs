@@ -9,6 +9,7 @@ use host_rt::image::ImageError;
 use host_rt::image::{self, Format, KernelDeclaration};
 use host_rt::shared_abi::{ABI_VERSION, wire::WireKind};
 use host_rt::targets::count::{Count, Parameters};
+use host_rt::targets::fatbin;
 use serde::Serialize;
 
 use crate::output;
@@ -22,10 +23,10 @@ Examples:
 
 Nothing of the image runs: this is safe with files from anywhere.")]
 pub(crate) struct Options {
-    /// The image: a shared object, PTX, a cubin, a code object, or a bundle
+    /// The image: a shared object, PTX, a cubin, a code object, a fatbin, or a bundle
     image: PathBuf,
 
-    /// Only the images for this architecture in a bundle: sm_70, gfx90a, or a machine's triple
+    /// Only the images for this architecture in a bundle or a fatbin: sm_70, gfx90a, or a machine's triple
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
 
@@ -41,7 +42,7 @@ struct Answer {
     host_abi_version: u32,
     #[serde(flatten)]
     described: Described,
-    /// The images of a bundle.
+    /// The images of a bundle or a fatbin.
     members: Vec<Member>,
 }
 
@@ -53,7 +54,7 @@ struct Described {
     processor: Option<String>,
     /// The ABI version of its `device-rt`; absent without one.
     abi_version: Option<u32>,
-    /// Absent for a bundle.
+    /// Absent for a bundle and a fatbin.
     content: Option<Content>,
 }
 
@@ -62,7 +63,12 @@ struct Member {
     triple: String,
     arch: String,
     kind: String,
+    /// The size in the file.
     bytes: usize,
+    /// Absent if it is stored as it is, which it always is in a bundle.
+    compression: Option<String>,
+    /// Absent without compression.
+    decompressed_bytes: Option<u64>,
     /// Absent if it cannot be read.
     image: Option<Described>,
     /// The reason why it cannot be read.
@@ -121,12 +127,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The members of `image`, or only those for `arch`.
 fn members(image: &Image, arch: Option<&str>) -> anyhow::Result<Vec<Member>> {
-    let mut members: Vec<_> = image.members().iter().map(member).collect();
+    let (file, format) = (image.name(), image.format());
+    let mut members = match format {
+        Format::Fatbin => entries(image)?,
+        _ => image.members().iter().map(member).collect(),
+    };
     let Some(arch) = arch else {
         return Ok(members);
     };
-    let (file, format) = (image.name(), image.format());
-    if format != Format::Bundle {
+    if !matches!(format, Format::Bundle | Format::Fatbin) {
         anyhow::bail!("{file} is one image, {format}: leave out --arch {arch}");
     }
     let mut has: Vec<_> = members.iter().map(|m| m.name().to_owned()).collect();
@@ -164,6 +173,41 @@ fn member(member: &image::Member) -> Member {
         arch: member.arch.clone(),
         kind: member.kind.to_string(),
         bytes: member.bytes().len(),
+        compression: None,
+        decompressed_bytes: None,
+        image,
+        problem,
+    }
+}
+
+/// The entries of a fatbin.
+fn entries(image: &Image) -> anyhow::Result<Vec<Member>> {
+    let file = image.name();
+    let entries = fatbin::read(image.bytes())
+        .map_err(|error| anyhow::anyhow!("{file} is no device image: a broken fatbin: {error}"))?;
+    Ok(entries.iter().map(|found| entry(file, found)).collect())
+}
+
+fn entry(file: &str, entry: &fatbin::Entry<'_>) -> Member {
+    let (arch, kind) = (entry.sm.to_string(), entry.kind.to_string());
+    let name = format!("{file} ({arch}, {kind})");
+    let described = match entry.decompress() {
+        Ok(bytes) => Image::from_bytes(name, &*bytes)
+            .and_then(|image| describe(&image))
+            .map_err(|error| error.to_string()),
+        Err(error) => Err(format!("{name} cannot be decompressed: {error}")),
+    };
+    let (image, problem) = match described {
+        Ok(described) => (Some(described), None),
+        Err(problem) => (None, Some(problem)),
+    };
+    Member {
+        triple: entry.triple().to_owned(),
+        arch,
+        kind,
+        bytes: entry.payload.len(),
+        compression: entry.compression.map(|compression| compression.to_string()),
+        decompressed_bytes: entry.compression.map(|_| entry.size),
         image,
         problem,
     }
@@ -175,7 +219,7 @@ fn describe(image: &Image) -> Result<Described, ImageError> {
         processor: image.processor().map(|processor| processor.to_string()),
         abi_version: image.info()?.map(|info| info.abi_version),
         content: match image.format() {
-            // Only the driver knows.
+            // Their members have it.
             Format::Bundle | Format::Fatbin => None,
             _ => Some(content(image)?),
         },
@@ -239,11 +283,15 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
     render_image(&mut text, &answer.described)?;
     for member in &answer.members {
         let (name, Member { triple, kind, .. }) = (member.name(), member);
-        writeln!(
-            text,
-            "  {name}: {kind} for {triple}, {}",
-            Count(member.bytes as u64, "byte")
-        )?;
+        let bytes = Count(member.bytes as u64, "byte");
+        write!(text, "  {name}: {kind} for {triple}, {bytes}")?;
+        match (&member.compression, member.decompressed_bytes) {
+            (Some(compression), Some(size)) => {
+                let size = Count(size, "byte");
+                writeln!(text, ", {compression}, {size} after decompression")?;
+            }
+            _ => writeln!(text)?,
+        }
     }
     for member in &answer.members {
         write!(text, "\n{}, {}: ", member.name(), member.kind)?;

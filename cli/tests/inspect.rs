@@ -9,6 +9,7 @@ use common::{Ended, image, revoff, run, scratch};
 use host_rt::targets::DeviceArch;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use serde_json::Value;
+use test_fatbin::Stored;
 
 fn inspect(path: impl AsRef<Path>) -> Ended {
     run(revoff().arg("inspect").arg(path.as_ref()))
@@ -299,6 +300,126 @@ fn one_of_several_is_shown() {
     let broken = scratch("inspect-arch").join("broken.images");
     fs::write(&broken, b"\x10\xff\x10\xad").expect("written");
     inspect(&broken).refused(&["broken.images", "broken file of several", "at byte 4"]);
+}
+
+/// A fatbin with PTX, a cubin, and code of another kind, or the first two for newer GPUs.
+fn fatbin(folder: &Path, stored: Stored) -> PathBuf {
+    let ptx = [PTX.as_bytes(), b"\0"].concat();
+    let cubin = test_elf::File {
+        kind: test_elf::EXECUTABLE,
+        machine: test_elf::CUDA,
+        ..test_elf::File::default()
+    };
+    let cubin = cubin.write();
+    let image = test_fatbin::Image {
+        kind: 1,
+        arch: 70,
+        version: (7, 0),
+        flags: 0x11,
+        identifier: b"k.cu",
+        options: Some(b"-O3"),
+        bytes: &ptx,
+        stored,
+    };
+    let file = test_fatbin::write(&[
+        image.entry(),
+        test_fatbin::Image {
+            kind: 2,
+            arch: 90,
+            flags: 0x10_0011,
+            bytes: &cubin,
+            ..image
+        }
+        .entry(),
+        test_fatbin::Image {
+            kind: 8,
+            bytes: b"BC\xc0\xde",
+            stored: Stored::Plain,
+            ..image
+        }
+        .entry(),
+    ]);
+    let path = folder.join("k.fatbin");
+    fs::write(&path, file).expect("written");
+    path
+}
+
+#[test]
+fn the_entries_of_a_fatbin_are_shown() {
+    let folder = scratch("inspect-fatbin");
+    let alone = folder.join("k.ptx");
+    fs::write(&alone, PTX).expect("written");
+    let alone = inspect_json(&alone);
+    for (stored, compression) in [
+        (Stored::Plain, Value::Null),
+        (Stored::Lz4, "LZ4".into()),
+        (Stored::Zstd, "zstd".into()),
+    ] {
+        let path = fatbin(&folder, stored);
+        let answer = inspect_json(&path);
+        assert_eq!(answer["format"], "a fatbin for NVIDIA GPUs");
+        assert_eq!(answer["content"], Value::Null);
+        let members = answer["members"].as_array().expect("a list");
+        let column = |name: &str| -> Vec<_> { members.iter().map(|m| m[name].clone()).collect() };
+        assert_eq!(column("triple"), ["nvptx64-nvidia-cuda"; 3]);
+        assert_eq!(column("arch"), ["sm_70", "sm_90a", "sm_70"]);
+        assert_eq!(column("kind"), ["ptx", "cubin", "nvvm"]);
+        assert_eq!(
+            column("compression"),
+            [compression.clone(), compression.clone(), Value::Null]
+        );
+        // The description of an entry equals the description of the same image alone.
+        for field in ["format", "processor", "abi_version", "content"] {
+            assert_eq!(members[0]["image"][field], alone[field], "{field}");
+        }
+        assert_eq!(members[1]["image"]["format"], "a cubin for an NVIDIA GPU");
+        let problem = members[2]["problem"].as_str().expect("a reason");
+        assert!(
+            problem.contains("k.fatbin (sm_70, nvvm) is no device image"),
+            "{problem}"
+        );
+
+        let text = inspect(&path).answer();
+        let bytes = &members[0]["bytes"];
+        let size = match compression.as_str() {
+            Some(name) => {
+                let size = PTX.len() + 1;
+                assert_eq!(members[0]["decompressed_bytes"], size);
+                format!("{bytes} bytes, {name}, {size} bytes after decompression")
+            }
+            None => format!("{} bytes", (PTX.len() + 1).next_multiple_of(8)),
+        };
+        for line in [
+            &*format!("  sm_70: ptx for nvptx64-nvidia-cuda, {size}\n"),
+            "  sm_90a: cubin for nvptx64-nvidia-cuda, ",
+            "\nsm_70, ptx: PTX for an NVIDIA GPU, sm_70\n",
+            "  hello: 2 parameters of 8 and 4 bytes, signature 0x",
+            "\nsm_90a, cubin: a cubin for an NVIDIA GPU\n",
+        ] {
+            assert!(text.contains(line), "no `{line}` in: {text}");
+        }
+    }
+
+    let path = fatbin(&folder, Stored::Lz4);
+    let only = |arch: &str| run(revoff().arg("inspect").arg(&path).args(["--arch", arch]));
+    let text = only("sm_90a").answer();
+    assert!(text.contains("cubin") && !text.contains("sm_70"), "{text}");
+    only("sm_80").refused(&["`sm_80`", "sm_70, ", "sm_90a"]);
+
+    // A broken payload concerns its entry alone; a broken header, the file.
+    let file = fs::read(&path).expect("the file");
+    let mut payload = file.clone();
+    payload[0x10 + 59] = 1;
+    fs::write(&path, payload).expect("written");
+    let text = inspect(&path).answer();
+    for word in [
+        "k.fatbin (sm_70, ptx) cannot be decompressed: at byte 72: the decompressed size is",
+        "\nsm_90a, cubin: a cubin for an NVIDIA GPU\n",
+    ] {
+        assert!(text.contains(word), "no `{word}` in: {text}");
+    }
+    fs::write(&path, &file[..100]).expect("written");
+    inspect(&path).refused(&["k.fatbin is no device image: a broken fatbin: at byte 0"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Formats of images.
 
 use object::elf;
+use targets::fatbin;
 use targets::offload_binary::{self, ImageKind};
 
 /// The format of an image.
@@ -13,7 +14,8 @@ pub enum Format {
     Ptx,
     /// A cubin, for an NVIDIA GPU.
     Cubin,
-    /// A fatbin: PTX and cubins packed by NVIDIA's tools. Only the driver can read it.
+    /// A fatbin: PTX and cubins packed by NVIDIA's tools. The driver reads it; [`targets::fatbin`]
+    /// lists its contents.
     Fatbin,
     /// A code object, for an AMD GPU.
     CodeObject,
@@ -22,9 +24,6 @@ pub enum Format {
     /// Several images that the device links to one.
     LinkInputs,
 }
-
-/// The first bytes of a fatbin.
-const FATBIN: [u8; 4] = 0xBA55_ED50u32.to_le_bytes();
 
 /// ELF's number for the machine that this code runs on.
 pub(crate) const HOST_MACHINE: u16 = if cfg!(target_arch = "x86_64") {
@@ -41,7 +40,7 @@ impl Format {
         if offload_binary::is_offload_binary(bytes) {
             return Some(Self::Bundle);
         }
-        if bytes.starts_with(&FATBIN) {
+        if fatbin::is_fatbin(bytes) {
             return Some(Self::Fatbin);
         }
         if bytes.starts_with(b"\x7fELF") {
