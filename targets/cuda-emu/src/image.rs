@@ -3,11 +3,14 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 
+use targets::device_arch::{Sm, Variant};
+use targets::fatbin::{self, Kind, Wrapper};
+
 use crate::code::{Answer, Code};
 use crate::gpu::Gpu;
 
-/// The start of what the linker makes: this, the number of texts, and for each the length of its name,
-/// of itself, and both. Programs do not look into it.
+/// The start of what the linker makes: this, the size of all, the number of texts, and for each the length
+/// of its name, of itself, and both. Programs do not look into it.
 const LINKED: &[u8; 8] = b"\x7fRVLINK1";
 
 /// A text and its name.
@@ -45,8 +48,9 @@ impl NoPtx {
 
 /// The contents of a linked image.
 pub(crate) fn linked(parts: &[Part]) -> Vec<u8> {
-    let mut bytes = LINKED.to_vec();
     let number = |number: usize| (number as u64).to_le_bytes();
+    let mut bytes = LINKED.to_vec();
+    bytes.extend(number(0));
     bytes.extend(number(parts.len()));
     for part in parts {
         bytes.extend(number(part.name.len()));
@@ -54,50 +58,35 @@ pub(crate) fn linked(parts: &[Part]) -> Vec<u8> {
         bytes.extend(part.name.as_bytes());
         bytes.extend(part.text.as_bytes());
     }
+    let size = number(bytes.len());
+    bytes[LINKED.len()..][..8].copy_from_slice(&size);
     bytes
 }
 
-/// Reads at an address of the caller's.
-struct Reader(*const u8);
-
-impl Reader {
-    /// The next bytes.
-    ///
-    /// # Safety
-    /// There are so many.
-    unsafe fn take<'a>(&mut self, len: usize) -> &'a [u8] {
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { std::slice::from_raw_parts(self.0, len) };
-        self.0 = self.0.wrapping_add(len);
-        bytes
+/// The texts of what follows [`LINKED`].
+fn from_linked(bytes: &[u8]) -> Option<Vec<Part>> {
+    let mut rest = bytes;
+    let mut take = |len: usize| {
+        let (taken, left) = rest.split_at_checked(len)?;
+        rest = left;
+        Some(taken)
+    };
+    let mut texts = Vec::new();
+    take(8)?;
+    let count = number(take(8)?)?;
+    for _ in 0..count {
+        let (name, text) = (number(take(8)?)?, number(take(8)?)?);
+        let (name, text) = (take(name)?.to_vec(), take(text)?.to_vec());
+        texts.push(Part {
+            name: String::from_utf8(name).ok()?,
+            text: String::from_utf8(text).ok()?,
+        });
     }
+    Some(texts)
+}
 
-    /// # Safety
-    /// There is a number.
-    unsafe fn number(&mut self) -> usize {
-        let mut number = [0; 8];
-        // SAFETY: the caller's promise.
-        number.copy_from_slice(unsafe { self.take(8) });
-        u64::from_le_bytes(number) as usize
-    }
-
-    /// # Safety
-    /// There is a result of [`linked`] after its start.
-    unsafe fn linked(&mut self) -> Option<Vec<Part>> {
-        // SAFETY: the caller's promise, for all numbers and texts.
-        unsafe {
-            let count = self.number();
-            let part = |reader: &mut Self| {
-                let (name, text) = (reader.number(), reader.number());
-                let (name, text) = (reader.take(name).to_vec(), reader.take(text).to_vec());
-                Some(Part {
-                    name: String::from_utf8(name).ok()?,
-                    text: String::from_utf8(text).ok()?,
-                })
-            };
-            (0..count).map(|_| part(self)).collect()
-        }
-    }
+fn number(bytes: &[u8]) -> Option<usize> {
+    u64::from_le_bytes(bytes.try_into().ok()?).try_into().ok()
 }
 
 /// The texts of an image, of which the size is unknown.
@@ -113,13 +102,29 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
         (0..start.len()).all(|at| unsafe { image.cast::<u8>().add(at).read() } == start[at])
     };
     if has_start(LINKED) {
-        let mut reader = Reader(image.cast::<u8>().wrapping_add(LINKED.len()));
-        // SAFETY: the caller's promise; only `linked` makes such a start.
-        let parts = unsafe { reader.linked() };
-        return parts.ok_or_else(|| NoPtx::new(Code::INVALID_IMAGE, "the image is damaged"));
+        // SAFETY: the caller's promise; only `linked` makes such a start, and its size follows.
+        let size = unsafe { image.cast::<[u8; 16]>().read() };
+        let size = number(&size[8..]).unwrap_or(0);
+        // SAFETY: as above.
+        let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
+        return parts_of(gpu, "image", bytes);
     }
     if has_start(b"\x7fELF") {
         return Err(machine_code());
+    }
+    if has_start(&Wrapper::MAGIC.to_ne_bytes()) {
+        // SAFETY: the caller's promise: a wrapper, whose fatbin is one of the caller's.
+        let wrapped = unsafe { image.cast::<Wrapper>().read_unaligned() }.data;
+        // SAFETY: as above.
+        return unsafe { parts_at(gpu, wrapped) };
+    }
+    if has_start(&fatbin::MAGIC) {
+        // SAFETY: the caller's promise: the header has its size in it, and that of the rest.
+        let header = unsafe { image.cast::<[u8; fatbin::HEADER]>().read() };
+        let size = fatbin::whole_size(&header).map_err(damaged)?;
+        // SAFETY: as above.
+        let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
+        return parts_of(gpu, &NAME.with_borrow(String::clone), bytes);
     }
     // SAFETY: the caller's promise.
     let text = unsafe { CStr::from_ptr(image.cast()) };
@@ -127,15 +132,52 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
 }
 
 fn machine_code() -> NoPtx {
-    let reason = "the image is machine code, and the emulated GPU runs PTX: have the compiler keep it \
-                  (nvcc: -gencode arch=compute_70,code=compute_70)";
+    let reason = "the image has machine code alone, and the emulated GPU runs PTX: have the compiler keep \
+                  it (nvcc: -gencode arch=compute_70,code=compute_70)";
     NoPtx::new(Code::NO_BINARY_FOR_GPU, reason)
 }
 
+fn damaged(error: fatbin::ReadError) -> NoPtx {
+    NoPtx::new(Code::INVALID_IMAGE, error.to_string())
+}
+
+/// The text in a fatbin: that for the newest GPU which is not newer than this one.
+fn text_of_fatbin(gpu: &Gpu, bytes: &[u8]) -> Result<String, NoPtx> {
+    let entries = fatbin::read(bytes).map_err(damaged)?;
+    let sm = Sm {
+        number: gpu.machine.options().sm,
+        variant: Variant::Plain,
+    };
+    let is_text = |entry: &&fatbin::Entry<'_>| {
+        matches!(entry.kind, Kind::PTX | Kind::RELOCATABLE_PTX) && entry.sm.ptx_runs_on(sm)
+    };
+    let texts = entries.iter().filter(is_text);
+    let best = texts
+        .max_by_key(|entry| entry.sm.number)
+        .ok_or_else(machine_code)?;
+    let text = best.decompress().map_err(damaged)?;
+    let text = String::from_utf8(text.into_owned());
+    let text = text.map_err(|error| NoPtx::new(Code::INVALID_IMAGE, error.to_string()))?;
+    if text.contains(".version") {
+        return Ok(text);
+    }
+    // Some of NVIDIA's tools drop the first line.
+    let (major, minor) = best.code_version;
+    Ok(format!(".version {major}.{minor}\n{text}"))
+}
+
 /// The texts of an image called `name`.
-pub(crate) fn parts_of(_gpu: &Gpu, name: &str, bytes: &[u8]) -> Result<Vec<Part>, NoPtx> {
+pub(crate) fn parts_of(gpu: &Gpu, name: &str, bytes: &[u8]) -> Result<Vec<Part>, NoPtx> {
+    if bytes.starts_with(LINKED) {
+        let parts = from_linked(&bytes[LINKED.len()..]);
+        return parts.ok_or_else(|| NoPtx::new(Code::INVALID_IMAGE, "the image is damaged"));
+    }
     if bytes.starts_with(b"\x7fELF") {
         return Err(machine_code());
+    }
+    if fatbin::is_fatbin(bytes) {
+        let (name, text) = (name.to_owned(), text_of_fatbin(gpu, bytes)?);
+        return Ok(vec![Part { name, text }]);
     }
     let end = bytes
         .iter()

@@ -454,6 +454,105 @@ fn images_that_are_no_ptx_are_refused() {
     drop(gpu);
 }
 
+/// A fatbin with a kernel `of_NN` for each of these architectures, and one for a GPU that is newer.
+fn fatbin(arches: &[u32], stored: test_fatbin::Stored) -> Vec<u8> {
+    let texts: Vec<_> = arches
+        .iter()
+        .map(|arch| {
+            format!(
+                ".version 7.0\n.target sm_{arch}\n.address_size 64\n.visible .entry of_{arch}() {{ ret; }}\n\0"
+            )
+        })
+        .collect();
+    let entries: Vec<_> = arches
+        .iter()
+        .zip(&texts)
+        .map(|(&arch, text)| {
+            let image = test_fatbin::Image {
+                kind: 1,
+                arch,
+                version: (7, 0),
+                flags: 0x11,
+                identifier: b"",
+                options: None,
+                bytes: text.as_bytes(),
+                stored,
+            };
+            image.entry()
+        })
+        .collect();
+    test_fatbin::write(&entries)
+}
+
+#[test]
+fn the_best_text_of_a_fatbin_is_loaded() {
+    let _gpu = Gpu::new();
+    let mut module = 0u64;
+    for stored in test_fatbin::Stored::ALL {
+        let image = fatbin(&[60, 80, 120], stored);
+        works(cu!(cuModuleLoadData(&raw mut module => *mut u64, image.as_ptr() => *const u8)));
+        let mut function = 0u64;
+        let mut find = |name: &CStr| {
+            cu!(cuModuleGetFunction(
+                &raw mut function => *mut u64, module => u64, name.as_ptr() => *const c_char
+            ))
+        };
+        works(find(c"of_80"));
+        is(find(c"of_60"), CUDA_ERROR_NOT_FOUND);
+        // In the wrapper that compilers put into programs: two numbers, the fatbin, and a file's name.
+        let wrapped = [
+            u64::from(0x466_243b1u32) | 1 << 32,
+            image.as_ptr().expose_provenance() as u64,
+            0,
+        ];
+        works(
+            cu!(cuModuleLoadFatBinary(&raw mut module => *mut u64, wrapped.as_ptr() => *const u64)),
+        );
+    }
+    let newer = fatbin(&[120], test_fatbin::Stored::Plain);
+    is(
+        cu!(cuModuleLoadData(&raw mut module => *mut u64, newer.as_ptr() => *const u8)),
+        CUDA_ERROR_NO_BINARY_FOR_GPU,
+    );
+}
+
+/// Damaged files in a buffer of their size, whose header says no more.
+#[test]
+fn damaged_fatbins_are_errors() {
+    const HEADER: usize = 16;
+    let _gpu = Gpu::new();
+    let good = fatbin(&[60, 80], test_fatbin::Stored::Lz4);
+    let (mut loaded, mut refused) = (0, 0);
+    for at in HEADER..good.len() {
+        for change in [1, 0x80, 0xff] {
+            let mut image = good.clone();
+            image[at] ^= change;
+            let mut module = 0u64;
+            let code =
+                cu!(cuModuleLoadData(&raw mut module => *mut u64, image.as_ptr() => *const u8));
+            if code == 0 {
+                loaded += 1;
+                works(cu!(cuModuleUnload(module => u64)));
+            } else {
+                refused += 1;
+                let expected = [
+                    CUDA_ERROR_INVALID_IMAGE,
+                    CUDA_ERROR_INVALID_PTX,
+                    CUDA_ERROR_NO_BINARY_FOR_GPU,
+                ];
+                assert!(
+                    expected.iter().any(|&known| known as u32 == code),
+                    "{code} at {at}"
+                );
+            }
+        }
+    }
+    assert!(
+        loaded > 50 && refused > 50,
+        "{loaded} loaded, {refused} refused"
+    );
+}
+
 #[test]
 fn variables_have_addresses() {
     let gpu = Gpu::new();
