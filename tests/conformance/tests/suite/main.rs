@@ -196,7 +196,11 @@ fn main() -> ExitCode {
         wire: WireKind::NATIVE,
     };
     let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
-    let is_missing = check_available(&target).is_err();
+    let missing = check_available(&target).err();
+    if let Some(reason) = &missing {
+        say_skipped(target.device, driver_errors::TESTS.len() + driver_calls::TESTS.len(), reason);
+    }
+    let is_missing = missing.is_some();
     trials.extend(tests.map(|&test| {
         let prefix = driver_errors::PREFIX.to_owned();
         trial(target, prefix, test).with_ignored_flag(is_missing)
