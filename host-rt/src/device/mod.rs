@@ -21,7 +21,6 @@ mod traits;
 
 use std::sync::Arc;
 
-use self::cuda::emulated;
 pub use self::error::{DeviceError, DriverFailure, Fault, LossReason, Outcome};
 pub use self::grid::{Axis, BlockShape, Grid};
 use self::in_process::host;
@@ -74,7 +73,7 @@ pub const KINDS: [Kind; 4] = [
         name: "emu",
         about: "NVIDIA GPUs emulated, always there: `emu:sm_60` is an `sm_60`",
         observes: true,
-        found: Found::OfArch(emulated::open),
+        found: Found::OfArch(cuda::open_emulated),
     },
     Kind {
         name: "cuda",

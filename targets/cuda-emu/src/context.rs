@@ -8,8 +8,8 @@ use emu_driver::process::{handle, lock};
 use ptx_emu::{Fault, Running};
 
 use crate::code::{Answer, Code};
-use crate::copy::engine::Engine;
 use crate::driver::settings;
+use crate::engine::Engine;
 use crate::event::Event;
 use crate::gpu::Gpu;
 use crate::link::Linker;
@@ -100,16 +100,16 @@ impl Context {
         }
     }
 
-    /// Runs until the kernel's end; a fault breaks the context.
-    pub(crate) fn finish(&self, kernel: Running) -> Result<(), Fault> {
+    /// Waits for the kernel's end. Returns its fault, if it had one.
+    pub(crate) fn finish(&self, kernel: Running) -> Option<Fault> {
         lock(&self.kernels).push(kernel.clone());
         if self.progress.broken().is_some() {
             // It was broken before the kernel was there to be stopped.
             kernel.stop();
         }
-        let outcome = kernel.wait(None).unwrap_or(Ok(()));
+        let outcome = kernel.wait(None);
         lock(&self.kernels).retain(|running| !running.is_over());
-        outcome
+        outcome?.err()
     }
 
     /// Makes all functions fail with this code, and ends all kernels; the first code stays.

@@ -35,7 +35,7 @@ fn attribute(context: &Context, function: u64, attribute: u32) -> Answer<i32> {
         MAX_DYNAMIC => (ptx_emu::MAX_SHARED as i32).saturating_sub_unsigned(shared),
         CARVEOUT => -1,
         // Constants, stacks, clusters: unknown here.
-        0..=LAST => 0,
+        other if other <= LAST => 0,
         _ => return Err(Code::INVALID_VALUE),
     })
 }

@@ -97,9 +97,11 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
     if image.is_null() {
         return Err(NoPtx::new(Code::INVALID_VALUE, "the image is null"));
     }
-    // SAFETY: the caller's promise. A byte at a time: a short text ends before.
+    // A byte at a time: a short text ends before.
     let has_start = |start: &[u8]| {
-        (0..start.len()).all(|at| unsafe { image.cast::<u8>().add(at).read() } == start[at])
+        let mut bytes = start.iter().enumerate();
+        // SAFETY: the caller's promise; the bytes before were those of `start`, and none is the end.
+        bytes.all(|(at, &byte)| unsafe { image.cast::<u8>().add(at).read() } == byte)
     };
     if has_start(LINKED) {
         // SAFETY: the caller's promise; only `linked` makes such a start, and its size follows.

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig};
-use ptx_emu::{Fault, FaultKind, Grid, LaunchError};
+use ptx_emu::{FaultKind, Grid, LaunchError};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
@@ -151,11 +151,14 @@ unsafe fn launch(
         let context = of.upgrade().ok_or(Code::CONTEXT_IS_DESTROYED)?;
         let running = context.gpu.machine.start(prepared, Box::new(|_| ()));
         let running = running.map_err(|_| Code::LAUNCH_OUT_OF_RESOURCES)?;
-        context.finish(running).map_err(|fault: Fault| {
-            let code = code(&fault.what);
-            context.break_by(code, &fault);
-            code
-        })
+        match context.finish(running) {
+            None => Ok(()),
+            Some(fault) => {
+                let code = code(&fault.what);
+                context.break_by(code, &fault);
+                Err(code)
+            }
+        }
     })
 }
 

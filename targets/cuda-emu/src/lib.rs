@@ -15,7 +15,7 @@
 //! | `device` | properties of devices |
 //! | `context`, `primary`, `current` | contexts |
 //! | `memory`, `pool`, `pointer`, `copy` | memory and copies |
-//! | `stream`, `progress`, `callback`, `event` | what happens when |
+//! | `stream`, `progress`, `engine`, `callback`, `event` | what happens when |
 //! | `module`, `library`, `image`, `link`, `jit` | loading code |
 //! | `function`, `launch` | kernels |
 //! | `code`, `faults`, `pointers` | results, injected failures, and arguments of functions |
@@ -38,6 +38,7 @@ pub mod copy;
 pub mod current;
 pub mod device;
 pub mod driver;
+mod engine;
 mod environment;
 pub mod event;
 pub mod export;

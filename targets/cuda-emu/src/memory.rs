@@ -101,6 +101,8 @@ impl Context {
         {
             return Some((start, block.size));
         }
+        // Most of what is no block is nothing.
+        self.gpu.machine.memory().host(address, len)?;
         let mut modules = owned.all_modules();
         modules.find_map(|module| {
             let variable = module.code.variable_around(address, len)?;

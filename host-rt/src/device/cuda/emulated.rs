@@ -13,42 +13,11 @@ use shared_abi::image::PANIC_ASSERTION;
 use targets::count::Count;
 use targets::device_arch::{self, DeviceArch, Sm};
 
-use super::context::Context;
-use super::open_in;
 use crate::base::output::{self, Stream};
-use crate::device::{Device, DeviceAddr, DeviceError, OpenOptions};
-
-/// The architecture of plain `emu`.
-const DEFAULT_ARCH: &str = "sm_90";
+use crate::device::{DeviceAddr, DeviceError, OpenOptions};
 
 /// The first architecture whose lanes progress independently.
 const FIRST_INDEPENDENT: u32 = 70;
-
-/// Opens an emulated GPU of architecture `arch`.
-pub(in crate::device) fn open(
-    arch: Option<&str>,
-    open_options: &OpenOptions<'_>,
-) -> Result<Arc<dyn Device>, DeviceError> {
-    let arch = arch.unwrap_or(DEFAULT_ARCH);
-    let name = format!("emu:{arch}");
-    let sm = match arch.parse() {
-        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => sm,
-        _ => {
-            return Err(DeviceError::NotSuitable {
-                device: name,
-                reason: format!(
-                    "`{arch}` is not supported: use `emu`, or `emu:` and one of {}",
-                    device_arch::nvidia_names()
-                ),
-            });
-        }
-    };
-    let gpu = Emulated::add(sm, open_options).map_err(|(bytes, reason)| DeviceError::System {
-        what: format!("reserving {bytes} bytes for `{name}`, twice (REVOFF_EMU_MEMORY)"),
-        reason,
-    })?;
-    open_in(Context::retain_emulated(gpu, name)?)
-}
 
 /// A GPU of the emulated driver, which has it until this is dropped.
 pub(super) struct Emulated {
@@ -57,8 +26,20 @@ pub(super) struct Emulated {
 }
 
 impl Emulated {
-    /// The error is that of reserving so many bytes.
-    fn add(sm: Sm, options: &OpenOptions<'_>) -> Result<Self, (u64, std::io::Error)> {
+    /// Adds a GPU of architecture `arch`.
+    pub(super) fn add(arch: &str, options: &OpenOptions<'_>) -> Result<Self, DeviceError> {
+        let sm = match arch.parse() {
+            Ok(DeviceArch::Nvidia(sm)) if sm.exists() => sm,
+            _ => {
+                return Err(DeviceError::NotSuitable {
+                    device: format!("emu:{arch}"),
+                    reason: format!(
+                        "`{arch}` is not supported: use `emu`, or `emu:` and one of {}",
+                        device_arch::nvidia_names()
+                    ),
+                });
+            }
+        };
         let (env, defaults) = (options.env, Options::default());
         let options = Options {
             sm: sm.number,
@@ -82,7 +63,10 @@ impl Emulated {
             // The launch's error has the fault.
             report: Arc::new(|_| ()),
         });
-        let number = added.map_err(|reason| (bytes, reason))?;
+        let number = added.map_err(|reason| DeviceError::System {
+            what: format!("reserving {bytes} bytes for `emu:{arch}`, twice (REVOFF_EMU_MEMORY)"),
+            reason,
+        })?;
         Ok(Self { number, sm })
     }
 
@@ -116,7 +100,7 @@ impl Emulated {
         Some(message(&fault))
     }
 
-    /// Implements [`Device::in_place`].
+    /// Implements [`Device::in_place`](crate::device::Device::in_place).
     pub(super) fn in_place(
         &self,
         address: DeviceAddr,

@@ -19,7 +19,7 @@
 mod context;
 mod deferred;
 mod driver;
-pub(super) mod emulated;
+mod emulated;
 mod event;
 mod functions;
 mod jit;
@@ -39,6 +39,7 @@ use targets::DeviceArch;
 use self::context::Context;
 pub(super) use self::context::count;
 use self::deferred::DeferringQueue;
+use self::emulated::Emulated;
 use self::event::Events;
 
 use self::memory::Memory;
@@ -66,6 +67,19 @@ pub(super) fn open(
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
     open_in(Context::retain(number)?)
+}
+
+/// The architecture of plain `emu`.
+const DEFAULT_ARCH: &str = "sm_90";
+
+/// Opens an emulated GPU of architecture `arch`.
+pub(super) fn open_emulated(
+    arch: Option<&str>,
+    options: &OpenOptions<'_>,
+) -> Result<Arc<dyn Device>, DeviceError> {
+    let arch = arch.unwrap_or(DEFAULT_ARCH);
+    let gpu = Emulated::add(arch, options)?;
+    open_in(Context::retain_emulated(gpu, format!("emu:{arch}"))?)
 }
 
 /// Opens the GPU of a context.

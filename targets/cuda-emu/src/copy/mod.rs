@@ -4,12 +4,10 @@
 //! | file | job |
 //! |---|---|
 //! | `place` | the memory that copies name |
-//! | `engine` | the order of copies |
 //! | `line` | functions for one range |
 //! | `rows` | functions for rectangles |
 //! | `set` | filling memory |
 
-pub(crate) mod engine;
 pub mod line;
 pub(crate) mod place;
 pub mod rows;

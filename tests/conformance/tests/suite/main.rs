@@ -198,7 +198,11 @@ fn main() -> ExitCode {
     let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
     let missing = check_available(&target).err();
     if let Some(reason) = &missing {
-        say_skipped(target.device, driver_errors::TESTS.len() + driver_calls::TESTS.len(), reason);
+        say_skipped(
+            target.device,
+            driver_errors::TESTS.len() + driver_calls::TESTS.len(),
+            reason,
+        );
     }
     let is_missing = missing.is_some();
     trials.extend(tests.map(|&test| {

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 #[derive(Default)]
 pub(crate) struct Engine {
     /// Locked while a copy draws its ticket and is queued: within a stream, tickets are in order.
-    pub(super) order: Mutex<()>,
+    pub(crate) order: Mutex<()>,
     queued: Mutex<Queued>,
     changed: Condvar,
 }
@@ -26,7 +26,7 @@ struct Queued {
 
 impl Engine {
     /// The ticket after all unfinished ones. `order` is locked.
-    pub(super) fn ticket(self: &Arc<Self>) -> Ticket {
+    pub(crate) fn ticket(self: &Arc<Self>) -> Ticket {
         let mut queued = lock(&self.queued);
         let number = queued.next;
         queued.next += 1;
@@ -39,14 +39,14 @@ impl Engine {
 }
 
 /// A copy's place in the engine's order, until it is dropped.
-pub(super) struct Ticket {
+pub(crate) struct Ticket {
     engine: Arc<Engine>,
     number: u64,
 }
 
 impl Ticket {
     /// Waits for its turn, unless the context breaks.
-    pub(super) fn wait(&self, progress: &Progress) {
+    pub(crate) fn wait(&self, progress: &Progress) {
         let mut queued = lock(&self.engine.queued);
         while queued.not_done.first() != Some(&self.number) && progress.broken().is_none() {
             // Breaking a context wakes no thread here.
