@@ -4,6 +4,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+pub use emu_driver::process::parse_bytes;
+
 use super::debug_as_display;
 
 /// An invalid value in the environment.
@@ -210,30 +212,6 @@ fn size(text: &str, allowed: RangeInclusive<u64>) -> Option<u64> {
 
 fn seconds(text: &str) -> Option<Duration> {
     number(text, 1..=1_000_000).map(Duration::from_secs)
-}
-
-/// A size in bytes with an optional suffix K, M, G or T (powers of 1024).
-#[must_use]
-pub fn parse_bytes(text: &str) -> Option<u64> {
-    let split = text.len()
-        - text
-            .chars()
-            .next_back()
-            .filter(char::is_ascii_alphabetic)
-            .map_or(0, char::len_utf8);
-    let (digits, suffix) = text.split_at(split);
-    let shift = match suffix.to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return None,
-    };
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]

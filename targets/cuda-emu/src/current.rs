@@ -103,12 +103,6 @@ pub extern "C" fn cuCtxGetDevice(device: Out<i32>) -> u32 {
     })
 }
 
-pub extern "C" fn cuCtxGetDevice_v2(device: Out<i32>, context: u64) -> u32 {
-    with_driver("cuCtxGetDevice_v2", |_| {
-        device.set(context_of(context)?.gpu.number)
-    })
-}
-
 pub extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> u32 {
     with_driver("cuCtxGetFlags", |_| flags.set(current_context()?.flags))
 }
@@ -127,10 +121,6 @@ pub extern "C" fn cuCtxGetApiVersion(context: u64, version: Out<u32>) -> u32 {
 
 pub extern "C" fn cuCtxSynchronize() -> u32 {
     with_context("cuCtxSynchronize", |context| context.wait())
-}
-
-pub extern "C" fn cuCtxSynchronize_v2(context: u64) -> u32 {
-    with_driver("cuCtxSynchronize_v2", |_| context_of(context)?.wait())
 }
 
 pub extern "C" fn cuCtxGetStreamPriorityRange(lowest: Out<i32>, highest: Out<i32>) -> u32 {

@@ -181,10 +181,33 @@ pub(crate) fn current_context() -> Answer<Arc<Context>> {
 
 /// A function that requires a current, usable context.
 pub(crate) fn with_context(function: &str, run: impl FnOnce(&Arc<Context>) -> Answer) -> u32 {
-    let context = match current_context() {
-        Ok(context) => context,
-        Err(code) => return code.0,
-    };
+    match current_context() {
+        Ok(context) => in_context(function, context, run),
+        Err(code) => code.0,
+    }
+}
+
+/// A function that destroys something. It needs no current context: then it acts on the one that has it.
+pub(crate) fn with_owner(
+    function: &str,
+    is_owner: impl Fn(&Context) -> bool,
+    run: impl FnOnce(&Arc<Context>) -> Answer,
+) -> u32 {
+    let owner = || contexts().into_iter().find(|context| is_owner(context));
+    match current_context() {
+        Ok(context) => in_context(function, context, run),
+        Err(code) => match owner() {
+            Some(context) => in_context(function, context, run),
+            None => code.0,
+        },
+    }
+}
+
+fn in_context(
+    function: &str,
+    context: Arc<Context>,
+    run: impl FnOnce(&Arc<Context>) -> Answer,
+) -> u32 {
     if let Some(code) = context.progress.broken() {
         return code.0;
     }

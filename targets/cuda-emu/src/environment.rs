@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bus_cost::{CountCosts, ENTRY, Report};
-use emu_driver::process::number;
+use emu_driver::process::{number, size};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
@@ -35,7 +35,7 @@ fn describe() -> Result<(u64, GpuOptions), String> {
     let defaults = Options::default();
     let machine = Options {
         sm: arch()?,
-        memory: number("REVOFF_EMU_MEMORY", defaults.memory)?,
+        memory: size("REVOFF_EMU_MEMORY", defaults.memory)?,
         processors: number("REVOFF_EMU_THREADS", defaults.processors.into())?.min(1024) as u32,
         check: number("REVOFF_EMU_CHECK", 0)? != 0,
         patience: Duration::from_secs(number("REVOFF_EMU_PATIENCE", defaults.patience.as_secs())?),

@@ -8,7 +8,7 @@ use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::with_context;
+use crate::driver::{with_context, with_owner};
 use crate::pointers::Out;
 use crate::stream::Place;
 
@@ -69,7 +69,8 @@ pub extern "C" fn cuEventCreate(event: Out<u64>, flags: u32) -> u32 {
 }
 
 pub extern "C" fn cuEventDestroy_v2(event: u64) -> u32 {
-    with_context("cuEventDestroy_v2", |context| {
+    let is_owner = |context: &Context| lock(&context.owned).events.contains_key(&event);
+    with_owner("cuEventDestroy_v2", is_owner, |context| {
         let destroyed = lock(&context.owned).events.remove(&event);
         destroyed.map(|_| ()).ok_or(Code::INVALID_HANDLE)
     })

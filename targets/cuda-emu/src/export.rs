@@ -9,22 +9,17 @@ use crate::pointers::{Out, Text};
 
 /// The versions of CUDA that have introduced a version of a function which has several; all other
 /// second versions are of CUDA 3 or 4. Source: the typedefs in `cudaTypedefs.h`.
-const INTRODUCED: [(&str, i32); 23] = [
+const INTRODUCED: [(&str, i32); 18] = [
     ("cuCtxCreate_v3", 11_040),
     ("cuCtxCreate_v4", 12_050),
-    ("cuCtxGetDevice_v2", 13_000),
-    ("cuCtxSynchronize_v2", 13_000),
     ("cuDeviceGetUuid_v2", 11_040),
     ("cuDevicePrimaryCtxRelease_v2", 11_000),
     ("cuDevicePrimaryCtxReset_v2", 11_000),
     ("cuDevicePrimaryCtxSetFlags_v2", 11_000),
     ("cuEventElapsedTime_v2", 12_080),
     ("cuGetProcAddress_v2", 12_000),
-    ("cuLaunchHostFunc_v2", 13_010),
     ("cuMemAdvise_v2", 12_020),
     ("cuMemPrefetchAsync_v2", 12_020),
-    ("cuMemcpy3DBatchAsync_v2", 13_000),
-    ("cuMemcpyBatchAsync_v2", 13_000),
     ("cuStreamBatchMemOp_v2", 11_070),
     ("cuStreamGetCaptureInfo_v2", 11_030),
     ("cuStreamGetCaptureInfo_v3", 12_030),

@@ -13,7 +13,7 @@ use ptx_emu::Memory;
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{contexts, settings, with_context};
+use crate::driver::{contexts, settings, with_context, with_owner};
 use crate::pointers::Out;
 
 /// The alignment of rows, `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT` and more.
@@ -159,7 +159,11 @@ pub extern "C" fn cuMemAllocPitch_v2(
 
 /// Waits for all work in the context, as on hardware.
 pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
-    with_context("cuMemFree_v2", |context| {
+    let is_owner = |context: &Context| {
+        let owned = lock(&context.owned);
+        owned.blocks.contains_key(&address) || owned.pinned.contains_key(&address)
+    };
+    with_owner("cuMemFree_v2", is_owner, |context| {
         if address == 0 {
             return Ok(());
         }
@@ -229,7 +233,8 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: u32)
 
 /// May wait for all work in the context.
 pub extern "C" fn cuMemFreeHost(host: u64) -> u32 {
-    with_context("cuMemFreeHost", |context| {
+    let is_owner = |context: &Context| lock(&context.owned).pinned.contains_key(&host);
+    with_owner("cuMemFreeHost", is_owner, |context| {
         let mut owned = lock(&context.owned);
         match owned.pinned.get(&host) {
             Some(pinned) if pinned.kind != PinnedKind::Managed => {}
@@ -302,7 +307,8 @@ pub extern "C" fn cuMemHostRegister_v2(host: u64, bytes: usize, flags: u32) -> u
 
 /// Waits for all work in the context.
 pub extern "C" fn cuMemHostUnregister(host: u64) -> u32 {
-    with_context("cuMemHostUnregister", |context| {
+    let is_owner = |context: &Context| lock(&context.owned).registered.contains_key(&host);
+    with_owner("cuMemHostUnregister", is_owner, |context| {
         let known = lock(&context.owned).registered.remove(&host);
         known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?;
         let waited = context.wait();

@@ -9,7 +9,7 @@ use ptx_emu::{Kernel, LoadError};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::with_context;
+use crate::driver::{with_context, with_owner};
 use crate::image::{self, NoPtx, Part, parts_at};
 use crate::jit::Log;
 use crate::pointers::{Out, Text};
@@ -182,7 +182,8 @@ pub extern "C" fn cuModuleLoad(module: Out<u64>, file: Text) -> u32 {
 
 /// May wait for all work in the context.
 pub extern "C" fn cuModuleUnload(module: u64) -> u32 {
-    with_context("cuModuleUnload", |context| {
+    let is_owner = |context: &Context| lock(&context.owned).modules.contains_key(&module);
+    with_owner("cuModuleUnload", is_owner, |context| {
         let unloaded = lock(&context.owned).modules.remove(&module);
         let _held = unloaded.ok_or(Code::INVALID_HANDLE)?;
         context.perhaps_wait()

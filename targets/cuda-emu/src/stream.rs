@@ -9,7 +9,7 @@ use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{contexts, with_context};
+use crate::driver::{contexts, with_context, with_owner};
 use crate::pointers::Out;
 use crate::progress::Progress;
 
@@ -276,7 +276,8 @@ pub extern "C" fn cuStreamCreateWithPriority(stream: Out<u64>, flags: u32, prior
 }
 
 pub extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
-    with_context("cuStreamDestroy_v2", |context| {
+    let is_owner = |context: &Context| lock(&context.owned).streams.contains_key(&stream);
+    with_owner("cuStreamDestroy_v2", is_owner, |context| {
         let destroyed = lock(&context.owned).streams.remove(&stream);
         destroyed.ok_or(Code::INVALID_HANDLE)?.close();
         Ok(())

@@ -25,6 +25,44 @@ pub fn number(name: &str, default: u64) -> Result<u64, String> {
     }
 }
 
+/// A size from the environment, as [`parse_bytes`] reads it.
+///
+/// # Errors
+/// It is no size: what to tell the user.
+pub fn size(name: &str, default: u64) -> Result<u64, String> {
+    match std::env::var(name) {
+        Ok(text) => {
+            let size = parse_bytes(&text);
+            size.ok_or_else(|| format!("{name}={text:?}: a size expected, such as 16G"))
+        }
+        Err(_) => Ok(default),
+    }
+}
+
+/// A size in bytes with an optional suffix K, M, G or T (powers of 1024).
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let split = text.len()
+        - text
+            .chars()
+            .next_back()
+            .filter(char::is_ascii_alphabetic)
+            .map_or(0, char::len_utf8);
+    let (digits, suffix) = text.split_at(split);
+    let shift = match suffix.to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
 /// As [`number`].
 ///
 /// # Panics

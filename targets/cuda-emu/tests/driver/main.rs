@@ -32,10 +32,13 @@ fn a_context_must_be_current() {
         is(other.join().unwrap(), CUDA_ERROR_INVALID_CONTEXT);
     });
     works(cu!(cuMemFree_v2(address => u64)));
+    let other = gpu.alloc(8);
     let mut popped = 0u64;
     works(cu!(cuCtxPopCurrent_v2(&raw mut popped => *mut u64)));
     assert_eq!(popped, gpu.context);
     is(cu!(cuCtxSynchronize()), CUDA_ERROR_INVALID_CONTEXT);
+    // What is destroyed says which one.
+    works(cu!(cuMemFree_v2(other => u64)));
     works(cu!(cuCtxPushCurrent_v2(popped => u64)));
     works(cu!(cuCtxSynchronize()));
     drop(gpu);
