@@ -64,16 +64,3 @@ need_tests() {
         return 1
     fi
 }
-
-# install_tool CRATE VERSION: installs the programs of a crate in .tools/bin.
-install_tool() {
-    ! grep -qF "\"$1 $2 " .tools/.crates.toml 2>/dev/null || return 0
-    local build
-    build=$(mktemp -d)
-    # A separate target directory, which is removed after the build. Without optimisation, which
-    # halves the build time; these tools have little work here.
-    local status=0
-    CARGO_TARGET_DIR=$build cargo install --debug --locked --root .tools "$1@$2" || status=$?
-    rm -rf "$build"
-    return "$status"
-}
