@@ -1,5 +1,5 @@
 //! The folder in which crates are compiled: one for all kernel crates of a workspace, so that macros
-//! are compiled once, and `core` and common dependencies once for each architecture.
+//! are compiled once, `core` once for each target, and common dependencies once for each architecture.
 
 use std::env;
 use std::fs::{self, File};

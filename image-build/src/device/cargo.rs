@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use targets::arch::{Arch, Target};
+use targets::arch::{ARCHES, Arch, Target};
 
 use super::toolchain::Toolchain;
 use crate::error::{BuildError, io_at};
@@ -38,12 +38,13 @@ pub(crate) fn compile(
     fs::create_dir_all(&of_arch).map_err(io_at(&of_arch))?;
     let assembly = of_arch.join(format!("{}.s", krate.file));
     let bitcode = of_arch.join(format!("{}.bc", krate.file));
-    let mut flags = code_flags(arch);
+    let mut flags = target_flags(arch.target);
     // A panic calls the panic handler, which reports its location. CUDA's assertion takes no
     // column.
     if arch.target == Target::Nvptx {
         flags.push("-Zlocation-detail=file,line".to_owned());
     }
+    let arch_flags = arch_flags(arch);
 
     let mut command = Command::new(toolchain.cargo());
     command
@@ -56,13 +57,27 @@ pub(crate) fn compile(
         .args(["--config", "profile.release.lto=\"fat\""])
         .args(["--config", "profile.release.codegen-units=1"])
         .args(["--config", "profile.release.debug=false"])
-        // An image uses little of `core`; without this, all of it is compiled for each architecture.
+        .args(["--config", "profile.release.panic=\"abort\""])
+        // An image uses little of its dependencies; without this, each is optimised before it is
+        // optimised as part of the image.
         .arg("-Zprofile-hint-mostly-unused")
         .args([
             "--config",
-            "profile.release.package.core.hint-mostly-unused=true",
+            "profile.release.package.\"*\".hint-mostly-unused=true",
         ])
-        .args(["--config", "profile.release.panic=\"abort\""])
+        .arg("-Zprofile-rustflags")
+        .args([
+            "--config",
+            &format!("profile.release.rustflags={arch_flags:?}"),
+        ])
+        .args(["--config", "profile.release.build-override.rustflags=[]"])
+        .args([
+            "--config",
+            &format!(
+                "profile.release.package.core.rustflags={:?}",
+                core_flags(arch)
+            ),
+        ])
         .arg("--target-dir")
         .arg(target_dir)
         .arg("--")
@@ -76,7 +91,10 @@ pub(crate) fn compile(
 
     // Cargo tracks neither of these two files, and treats crates of one name in different
     // workspaces as the same.
-    let made_of = format!("{}\n{toolchain}\n{flags:?}\n", krate.manifest.display());
+    let made_of = format!(
+        "{}\n{toolchain}\n{flags:?}{arch_flags:?}\n",
+        krate.manifest.display()
+    );
     let record = of_arch.join(format!("{}.of", krate.file));
     let is_known = fs::read_to_string(&record).is_ok_and(|of| of == made_of);
     if !(is_known && assembly.is_file() && bitcode.is_file()) {
@@ -106,31 +124,30 @@ pub(crate) fn compile(
     })
 }
 
+/// The flags of `core`, which is compiled once for all architectures of a target: those of the oldest.
+fn core_flags(arch: &Arch) -> Vec<String> {
+    let mut oldest = ARCHES.iter().filter(|other| other.target == arch.target);
+    let mut flags = arch_flags(oldest.next().unwrap_or(arch));
+    // Leaves functions to the crates that call them, which compile them for `arch`, even functions
+    // that are not to be inlined. Only vtables of the unstable `Waker::from_fn_ptr` still refer to
+    // functions that `core` compiles itself.
+    flags.push("-Zcross-crate-inline-threshold=always".to_owned());
+    flags
+}
+
 /// The compiler's flags for code that runs on `arch`.
 pub(crate) fn code_flags(arch: &Arch) -> Vec<String> {
+    [arch_flags(arch), target_flags(arch.target)].concat()
+}
+
+/// Those that depend on the architecture.
+fn arch_flags(arch: &Arch) -> Vec<String> {
     let mut flags = vec![format!("-Ctarget-cpu={}", arch.name)];
     if let Some(feature) = arch.ptx_feature() {
         flags.push(format!("-Ctarget-feature=+{feature}"));
     }
-    flags.push("-Zunstable-options".to_owned());
-    // LLVM 22 compiles `pointer.wrapping_sub(!is_left as usize)` to an addition: this pass takes the
-    // negation of a boolean for the addition of a constant, though not that of its sign extension. std's
-    // sorting merges so.
-    flags.push("-Cllvm-args=-disable-separate-const-offset-from-gep".to_owned());
-    if arch.target == Target::Amdgcn {
-        let mut attributes = vec!["revoff_panic:noinline"];
-        if !arch.traps_in_place {
-            attributes.push("revoff_trap:noinline");
-        }
-        // LLVM does not know that a trap calls nothing: it takes functions that may trap for
-        // recursive, and reserves a stack of 16 KiB for each lane.
-        attributes.extend(["revoff_panic:norecurse", "revoff_trap:norecurse"]);
-        for attribute in attributes {
-            flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
-        }
-        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block
-        // for the size of each lane's part: few blocks then run at a time.
-        flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
+    if arch.target == Target::Amdgcn && !arch.traps_in_place {
+        flags.push("-Cllvm-args=-force-attribute=revoff_trap:noinline".to_owned());
     }
     // Without these, device-rt does what is right on every processor.
     if arch.waits_for_write_back {
@@ -138,6 +155,30 @@ pub(crate) fn code_flags(arch: &Arch) -> Vec<String> {
     }
     if !arch.stores_have_scope {
         flags.push("--cfg=revoff_stores_without_scope".to_owned());
+    }
+    flags
+}
+
+/// Those for all architectures of `target`.
+fn target_flags(target: Target) -> Vec<String> {
+    let mut flags = vec!["-Zunstable-options".to_owned()];
+    // LLVM 22 compiles `pointer.wrapping_sub(!is_left as usize)` to an addition: this pass takes the
+    // negation of a boolean for the addition of a constant, though not that of its sign extension. std's
+    // sorting merges so.
+    flags.push("-Cllvm-args=-disable-separate-const-offset-from-gep".to_owned());
+    if target == Target::Amdgcn {
+        // LLVM does not know that a trap calls nothing: it takes functions that may trap for
+        // recursive, and reserves a stack of 16 KiB for each lane.
+        for attribute in [
+            "revoff_panic:noinline",
+            "revoff_panic:norecurse",
+            "revoff_trap:norecurse",
+        ] {
+            flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
+        }
+        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block
+        // for the size of each lane's part: few blocks then run at a time.
+        flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
     }
     flags
 }

@@ -19,7 +19,7 @@ pub struct Built {
     pub functions: Vec<Function>,
 }
 
-/// Builds crates. `core` is built once for an architecture: all crates share a folder.
+/// Builds crates. `core` is built once: all crates share a folder.
 #[derive(Debug)]
 pub struct Workbench {
     toolchain: Toolchain,
