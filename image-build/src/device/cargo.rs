@@ -78,6 +78,14 @@ pub(crate) fn compile(
                 core_flags(arch)
             ),
         ])
+        .args(match arch.target {
+            // Nothing of it gets into PTX, so it is compiled once too, for the default architecture.
+            Target::Nvptx => &[
+                "--config",
+                "profile.release.package.compiler_builtins.rustflags=[]",
+            ][..],
+            Target::Amdgcn => &[],
+        })
         .arg("--target-dir")
         .arg(target_dir)
         .arg("--")
