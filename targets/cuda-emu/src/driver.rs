@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
 use emu_driver::process::lock;
@@ -25,7 +25,8 @@ pub(crate) struct Driver {
     gpus: RwLock<Vec<Option<Arc<Gpu>>>>,
     /// By their handles.
     contexts: Mutex<HashMap<u64, Arc<Context>>>,
-    is_started: AtomicBool,
+    /// The process that has called `cuInit`; 0 before. A child that it forks has none of its threads.
+    started_in: AtomicU32,
     /// Resources that contexts still held when they were destroyed.
     leaks: AtomicU64,
 }
@@ -34,7 +35,7 @@ static DRIVER: LazyLock<Driver> = LazyLock::new(|| Driver {
     settings: Settings::read(),
     gpus: RwLock::default(),
     contexts: Mutex::default(),
-    is_started: AtomicBool::new(false),
+    started_in: AtomicU32::new(0),
     leaks: AtomicU64::new(0),
 });
 
@@ -163,10 +164,10 @@ pub(crate) fn with_driver(function: &str, run: impl FnOnce(&'static Driver) -> A
     answer(function, || run(started()?))
 }
 
-/// The driver after `cuInit`.
+/// The driver after `cuInit`, in the process that has called it.
 fn started() -> Answer<&'static Driver> {
     // Acquire pairs with the release of `cuInit`, on another thread.
-    let is_started = DRIVER.is_started.load(Ordering::Acquire);
+    let is_started = DRIVER.started_in.load(Ordering::Acquire) == std::process::id();
     is_started.then_some(&*DRIVER).ok_or(Code::NOT_INITIALIZED)
 }
 
@@ -302,11 +303,16 @@ pub extern "C" fn cuInit(flags: u32) -> u32 {
             environment::report(reason);
             return Err(Code::INVALID_VALUE);
         }
-        if DRIVER.gpu_count() == 0 && !DRIVER.is_started.load(Ordering::Acquire) {
-            environment::add_gpus()?;
+        let process = std::process::id();
+        // Acquire pairs with the release below, on another thread.
+        match DRIVER.started_in.load(Ordering::Acquire) {
+            0 if DRIVER.gpu_count() == 0 => environment::add_gpus()?,
+            0 => {}
+            started if started != process => return Err(Code::NOT_INITIALIZED),
+            _ => return Ok(()),
         }
         // Release pairs with the acquire of `started`.
-        DRIVER.is_started.store(true, Ordering::Release);
+        DRIVER.started_in.store(process, Ordering::Release);
         Ok(())
     })
 }

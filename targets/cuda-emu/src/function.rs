@@ -18,6 +18,7 @@ const SHARED: u64 = ptx_emu::MAX_SHARED + 1024;
 fn attribute(context: &Context, function: u64, attribute: u32) -> Answer<i32> {
     const MAX_THREADS: u32 = F::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as u32;
     const SHARED_SIZE: u32 = F::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as u32;
+    const LOCAL_SIZE: u32 = F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES as u32;
     const NUM_REGS: u32 = F::CU_FUNC_ATTRIBUTE_NUM_REGS as u32;
     const PTX_VERSION: u32 = F::CU_FUNC_ATTRIBUTE_PTX_VERSION as u32;
     const BINARY_VERSION: u32 = F::CU_FUNC_ATTRIBUTE_BINARY_VERSION as u32;
@@ -30,11 +31,12 @@ fn attribute(context: &Context, function: u64, attribute: u32) -> Answer<i32> {
     Ok(match attribute {
         MAX_THREADS => module.code.max_threads(function.kernel) as i32,
         SHARED_SIZE => shared as i32,
+        LOCAL_SIZE => module.code.local_bytes(function.kernel) as i32,
         NUM_REGS => REGISTERS,
         PTX_VERSION | BINARY_VERSION => sm,
         MAX_DYNAMIC => (ptx_emu::MAX_SHARED as i32).saturating_sub_unsigned(shared),
         CARVEOUT => -1,
-        // Constants, stacks, clusters: unknown here.
+        // Constants, clusters: unknown here.
         other if other <= LAST => 0,
         _ => return Err(Code::INVALID_VALUE),
     })

@@ -638,6 +638,11 @@ fn unsupported(function: &'static str) -> u32 {
     })
 }
 
+/// The names of all functions.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().copied()
+}
+
 /// The address of the function with a name.
 #[must_use]
 pub fn function(name: &str) -> Option<*const c_void> {

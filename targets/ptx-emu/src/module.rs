@@ -270,6 +270,12 @@ impl Module {
         bound.map_or(MAX_THREADS, |bound| bound.min(MAX_THREADS.into()) as u32)
     }
 
+    /// Bytes of local memory that a kernel takes, without those of the functions that it calls.
+    #[must_use]
+    pub fn local_bytes(&self, kernel: Kernel) -> u32 {
+        self.functions[kernel.index as usize].frame
+    }
+
     /// Offsets and sizes of a kernel's parameters in its parameter memory.
     #[must_use]
     pub fn param_places(&self, kernel: Kernel) -> Vec<(u32, u32)> {

@@ -46,6 +46,25 @@ fn a_context_must_be_current() {
     is(cu!(cuCtxSynchronize()), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
+/// It would wait for threads that it does not have.
+#[test]
+fn a_forked_process_has_no_driver() {
+    let _gpu = Gpu::new();
+    // SAFETY: the child calls functions that return at once, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let codes = [cu!(cuInit(0 => u32)), cu!(cuCtxSynchronize())];
+        let is_as_documented = codes == [CUDA_ERROR_NOT_INITIALIZED as u32; 2];
+        // SAFETY: ends the child without the parent's handlers.
+        unsafe { libc::_exit(i32::from(!is_as_documented)) };
+    }
+    let mut status = -1;
+    // SAFETY: waits for the child, and writes the number.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((waited, status), (child, 0));
+    works(cu!(cuCtxSynchronize()));
+}
+
 #[test]
 fn contexts_of_a_program_are_its_own() {
     let gpu = Gpu::new();
