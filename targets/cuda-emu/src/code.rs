@@ -1,11 +1,6 @@
 //! The results of the driver's functions.
 
-use std::ffi::{CStr, c_char};
-
 use cudarc::driver::sys::CUresult;
-
-use crate::driver::answer;
-use crate::pointers::Out;
 
 /// An error: the number of a `CUresult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +19,7 @@ macro_rules! codes {
         }
 
         /// Names and descriptions. Codes that nothing here returns have their names for both.
-        const TEXTS: &[(Code, &str, &str)] = &[
+        pub(crate) const TEXTS: &[(Code, &str, &str)] = &[
             $((Code::$name, concat!(stringify!($result), "\0"), concat!($text, "\0")),)*
             $((
                 Code(CUresult::$other as u32),
@@ -155,23 +150,4 @@ impl Code {
         ]
         .contains(&self)
     }
-}
-
-fn text(
-    code: u32,
-    choose: fn(&(Code, &'static str, &'static str)) -> &'static str,
-    to: Out<*const c_char>,
-) -> Answer {
-    let known = TEXTS.iter().find(|(known, ..)| known.0 == code);
-    let text = known.and_then(|known| CStr::from_bytes_with_nul(choose(known).as_bytes()).ok());
-    to.set(text.map_or(std::ptr::null(), CStr::as_ptr))?;
-    text.map(|_| ()).ok_or(Code::INVALID_VALUE)
-}
-
-pub extern "C" fn cuGetErrorName(code: u32, name: Out<*const c_char>) -> u32 {
-    answer("cuGetErrorName", || text(code, |known| known.1, name))
-}
-
-pub extern "C" fn cuGetErrorString(code: u32, string: Out<*const c_char>) -> u32 {
-    answer("cuGetErrorString", || text(code, |known| known.2, string))
 }

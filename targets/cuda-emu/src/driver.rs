@@ -7,20 +7,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
+use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 use emu_driver::process::lock;
 use ptx_emu::Fault;
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::environment;
 use crate::faults;
-use crate::gpu::{Gpu, GpuOptions};
-use crate::pointers::Out;
-use crate::settings::Settings;
+use crate::state::Context;
+use crate::state::gpu::{Gpu, GpuOptions};
+use crate::state::memory::{Pinned, PinnedKind};
+use crate::state::stream::{QUERIES, WAITS};
 
 /// The driver.
 pub(crate) struct Driver {
-    settings: Result<Settings, String>,
     /// By their numbers; none where one was removed.
     gpus: RwLock<Vec<Option<Arc<Gpu>>>>,
     /// By their handles.
@@ -32,7 +31,6 @@ pub(crate) struct Driver {
 }
 
 static DRIVER: LazyLock<Driver> = LazyLock::new(|| Driver {
-    settings: Settings::read(),
     gpus: RwLock::default(),
     contexts: Mutex::default(),
     started_in: AtomicU32::new(0),
@@ -42,11 +40,6 @@ static DRIVER: LazyLock<Driver> = LazyLock::new(|| Driver {
 thread_local! {
     /// Handles of the calling thread's contexts; the last one is current.
     static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Settings of the process.
-pub(crate) fn settings() -> &'static Settings {
-    DRIVER.settings.as_ref().unwrap_or(&Settings::DEFAULT)
 }
 
 /// The calling thread's contexts.
@@ -283,40 +276,43 @@ pub struct Counts {
 /// The counts so far.
 #[must_use]
 pub fn counts() -> Counts {
-    let (stream_queries, stream_waits) = crate::stream::calls();
     Counts {
         contexts: DRIVER.contexts().len() as u64,
-        // Relaxed: read at the end.
+        // Relaxed, all of them: read at the end.
         leaks: DRIVER.leaks.load(Ordering::Relaxed),
         faults: faults::injected(),
-        stream_queries,
-        stream_waits,
+        stream_queries: QUERIES.load(Ordering::Relaxed),
+        stream_waits: WAITS.load(Ordering::Relaxed),
     }
 }
 
-pub extern "C" fn cuInit(flags: u32) -> u32 {
-    answer("cuInit", || {
-        if flags != 0 {
-            return Err(Code::INVALID_VALUE);
-        }
-        if let Err(reason) = &DRIVER.settings {
-            environment::report(reason);
-            return Err(Code::INVALID_VALUE);
-        }
-        let process = std::process::id();
-        // Acquire pairs with the release below, on another thread.
-        match DRIVER.started_in.load(Ordering::Acquire) {
-            0 if DRIVER.gpu_count() == 0 => environment::add_gpus()?,
-            0 => {}
-            started if started != process => return Err(Code::NOT_INITIALIZED),
-            _ => return Ok(()),
-        }
-        // Release pairs with the acquire of `started`.
-        DRIVER.started_in.store(process, Ordering::Release);
-        Ok(())
-    })
+/// Starts the driver for this process, whose GPUs `add` adds if there are none.
+///
+/// # Errors
+/// Those of `add`, and that the driver is another process's.
+pub(crate) fn start(add: impl FnOnce() -> Answer) -> Answer {
+    let process = std::process::id();
+    // Acquire pairs with the release below, on another thread.
+    match DRIVER.started_in.load(Ordering::Acquire) {
+        0 if DRIVER.gpu_count() == 0 => add()?,
+        0 => {}
+        started if started != process => return Err(Code::NOT_INITIALIZED),
+        _ => return Ok(()),
+    }
+    // Release pairs with the acquire of `started`.
+    DRIVER.started_in.store(process, Ordering::Release);
+    Ok(())
 }
 
-pub extern "C" fn cuDriverGetVersion(version: Out<i32>) -> u32 {
-    answer("cuDriverGetVersion", || version.set(settings().version))
+/// The pinned memory that contains the range: of this context, or of all on its device.
+pub(crate) fn pinned(context: &Context, address: u64, len: u64) -> Option<Arc<Pinned>> {
+    contexts().into_iter().find_map(|other| {
+        let owned = lock(&other.owned);
+        let (&start, pinned) = owned.pinned.range(..=address).next_back()?;
+        let is_ours = other.handle == context.handle
+            || Arc::ptr_eq(&other.gpu, &context.gpu)
+                && !matches!(pinned.kind, PinnedKind::Host(flags) if flags & CU_MEMHOSTALLOC_PORTABLE == 0);
+        let end = (address - start).checked_add(len)?;
+        (is_ours && end <= pinned.bytes).then(|| Arc::clone(pinned))
+    })
 }

@@ -11,7 +11,7 @@ use targets::DeviceArch;
 
 use crate::code::{Answer, Code};
 use crate::driver::add_gpu;
-use crate::gpu::GpuOptions;
+use crate::state::gpu::GpuOptions;
 
 /// The architecture of plain `emu`.
 const DEFAULT_ARCH: &str = "sm_90";

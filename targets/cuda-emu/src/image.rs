@@ -7,7 +7,6 @@ use targets::device_arch::{Sm, Variant};
 use targets::fatbin::{self, Kind, Wrapper};
 
 use crate::code::{Answer, Code};
-use crate::gpu::Gpu;
 
 /// The start of what the linker makes: this, the size of all, the number of texts, and for each the length
 /// of its name, of itself, and both. Programs do not look into it.
@@ -89,11 +88,11 @@ fn number(bytes: &[u8]) -> Option<usize> {
     u64::from_le_bytes(bytes.try_into().ok()?).try_into().ok()
 }
 
-/// The texts of an image, of which the size is unknown.
+/// The texts of an image for an `sm_NN`, of which the size is unknown.
 ///
 /// # Safety
 /// `image` is null, a C string, or a binary that has its length in it.
-pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Part>, NoPtx> {
+pub(crate) unsafe fn parts_at(sm: u32, image: *const c_void) -> Result<Vec<Part>, NoPtx> {
     if image.is_null() {
         return Err(NoPtx::new(Code::INVALID_VALUE, "the image is null"));
     }
@@ -109,7 +108,7 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
         let size = number(&size[8..]).unwrap_or(0);
         // SAFETY: as above.
         let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
-        return parts_of(gpu, "image", bytes);
+        return parts_of(sm, "image", bytes);
     }
     if has_start(b"\x7fELF") {
         return Err(machine_code());
@@ -118,7 +117,7 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
         // SAFETY: the caller's promise: a wrapper, whose fatbin is one of the caller's.
         let wrapped = unsafe { image.cast::<Wrapper>().read_unaligned() }.data;
         // SAFETY: as above.
-        return unsafe { parts_at(gpu, wrapped) };
+        return unsafe { parts_at(sm, wrapped) };
     }
     if has_start(&fatbin::MAGIC) {
         // SAFETY: the caller's promise: the header has its size in it, and that of the rest.
@@ -126,11 +125,11 @@ pub(crate) unsafe fn parts_at(gpu: &Gpu, image: *const c_void) -> Result<Vec<Par
         let size = fatbin::whole_size(&header).map_err(damaged)?;
         // SAFETY: as above.
         let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
-        return parts_of(gpu, &NAME.with_borrow(String::clone), bytes);
+        return parts_of(sm, &NAME.with_borrow(String::clone), bytes);
     }
     // SAFETY: the caller's promise.
     let text = unsafe { CStr::from_ptr(image.cast()) };
-    parts_of(gpu, &NAME.with_borrow(String::clone), text.to_bytes())
+    parts_of(sm, &NAME.with_borrow(String::clone), text.to_bytes())
 }
 
 fn machine_code() -> NoPtx {
@@ -144,10 +143,10 @@ fn damaged(error: fatbin::ReadError) -> NoPtx {
 }
 
 /// The text in a fatbin: that for the newest GPU which is not newer than this one.
-fn text_of_fatbin(gpu: &Gpu, bytes: &[u8]) -> Result<String, NoPtx> {
+fn text_of_fatbin(sm: u32, bytes: &[u8]) -> Result<String, NoPtx> {
     let entries = fatbin::read(bytes).map_err(damaged)?;
     let sm = Sm {
-        number: gpu.machine.options().sm,
+        number: sm,
         variant: Variant::Plain,
     };
     let is_text = |entry: &&fatbin::Entry<'_>| {
@@ -168,8 +167,8 @@ fn text_of_fatbin(gpu: &Gpu, bytes: &[u8]) -> Result<String, NoPtx> {
     Ok(format!(".version {major}.{minor}\n{text}"))
 }
 
-/// The texts of an image called `name`.
-pub(crate) fn parts_of(gpu: &Gpu, name: &str, bytes: &[u8]) -> Result<Vec<Part>, NoPtx> {
+/// The texts of an image called `name` for an `sm_NN`.
+pub(crate) fn parts_of(sm: u32, name: &str, bytes: &[u8]) -> Result<Vec<Part>, NoPtx> {
     if bytes.starts_with(LINKED) {
         let parts = from_linked(&bytes[LINKED.len()..]);
         return parts.ok_or_else(|| NoPtx::new(Code::INVALID_IMAGE, "the image is damaged"));
@@ -178,7 +177,7 @@ pub(crate) fn parts_of(gpu: &Gpu, name: &str, bytes: &[u8]) -> Result<Vec<Part>,
         return Err(machine_code());
     }
     if fatbin::is_fatbin(bytes) {
-        let (name, text) = (name.to_owned(), text_of_fatbin(gpu, bytes)?);
+        let (name, text) = (name.to_owned(), text_of_fatbin(sm, bytes)?);
         return Ok(vec![Part { name, text }]);
     }
     let end = bytes

@@ -8,17 +8,17 @@
 //!
 //! Source of the functions' behaviour, unless a file names another: NVIDIA's "CUDA Driver API".
 //!
-//! | module | functions |
+//! A module imports from modules below its own row alone:
+//!
+//! | module | job |
 //! |---|---|
-//! | [`functions`], `export` | all of them by name |
-//! | `driver`, `gpu`, `environment`, `settings` | the state of the process, its GPUs, `cuInit` |
-//! | `device` | properties of devices |
-//! | `context`, `primary`, `current` | contexts |
-//! | `memory`, `pool`, `pointer`, `copy` | memory and copies |
-//! | `stream`, `progress`, `engine`, `callback`, `event` | what happens when |
-//! | `module`, `library`, `image`, `link`, `jit` | loading code |
-//! | `function`, `launch` | kernels |
-//! | `code`, `faults`, `pointers` | results, injected failures, and arguments of functions |
+//! | [`functions`] | the table of all functions |
+//! | [`api`] | the functions |
+//! | `environment` | GPUs for programs that add none |
+//! | [`driver`] | the state of the process: GPUs, contexts, and which one is current |
+//! | `state` | contexts, and what they own |
+//! | `image`, `jit` | the PTX in images; the log of compiler and linker |
+//! | `code`, `pointers`, `settings`, `faults` | results, arguments, settings, injected failures |
 
 #![allow(missing_docs, reason = "NVIDIA documents its functions")]
 #![allow(non_snake_case, reason = "NVIDIA's names")]
@@ -31,38 +31,20 @@
     reason = "only C calls these functions, by their addresses"
 )]
 
-pub mod callback;
-pub mod code;
-mod context;
-pub mod copy;
-pub mod current;
-pub mod device;
+pub mod api;
+mod code;
 pub mod driver;
-mod engine;
 mod environment;
-pub mod event;
-pub mod export;
 mod faults;
-pub mod function;
 pub mod functions;
-mod gpu;
 mod image;
 mod jit;
-pub mod launch;
-pub mod library;
-pub mod link;
-pub mod memory;
-pub mod module;
-pub mod pointer;
 pub mod pointers;
-pub mod pool;
-pub mod primary;
-mod progress;
 mod settings;
-pub mod stream;
+mod state;
 
 pub use self::driver::{Counts, add_gpu, counts, fault_of, in_place, remove_gpu};
-pub use self::gpu::{GpuOptions, Report};
 pub use self::image::with_image_name;
-pub use self::stream::{LEGACY, PER_THREAD};
+pub use self::state::gpu::{GpuOptions, Report};
+pub use self::state::stream::{LEGACY, PER_THREAD};
 pub use ptx_emu::{Fault, FaultKind, Options, Trace};

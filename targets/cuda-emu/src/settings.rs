@@ -1,5 +1,6 @@
 //! Settings of the process, from its environment.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use emu_driver::process::number;
@@ -22,7 +23,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// # Errors
     /// A variable is not a number: what to tell the user.
-    pub(crate) fn read() -> Result<Self, String> {
+    fn read() -> Result<Self, String> {
         let default = Self::DEFAULT;
         let is_set = |name, default: bool| Ok::<_, String>(number(name, default.into())? != 0);
         Ok(Self {
@@ -35,11 +36,23 @@ impl Settings {
     }
 
     /// Those of an empty environment.
-    pub(crate) const DEFAULT: Self = Self {
+    const DEFAULT: Self = Self {
         version: 12_090,
         unified: true,
         pools: true,
         frees_wait: false,
         copy_delay: Duration::ZERO,
     };
+}
+
+static SETTINGS: LazyLock<Result<Settings, String>> = LazyLock::new(Settings::read);
+
+/// Those of this process.
+pub(crate) fn settings() -> &'static Settings {
+    SETTINGS.as_ref().unwrap_or(&Settings::DEFAULT)
+}
+
+/// Why they are not those of the environment.
+pub(crate) fn invalid() -> Option<&'static str> {
+    SETTINGS.as_ref().err().map(String::as_str)
 }

@@ -1,56 +1,15 @@
-//! Events: recorded places in streams.
+//! Events.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use cudarc::driver::sys::CUevent_flags;
 use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::{with_context, with_owner};
 use crate::pointers::Out;
-use crate::stream::Place;
-
-const NO_TIMING: u32 = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-
-/// An event.
-#[derive(Default)]
-pub(crate) struct Event {
-    flags: u32,
-    recorded: Mutex<Option<Recorded>>,
-}
-
-/// A recorded place, and when it was reached, if the event measures time.
-#[derive(Clone)]
-struct Recorded {
-    place: Place,
-    time: Arc<OnceLock<Instant>>,
-}
-
-impl Event {
-    /// The place recorded last.
-    pub(crate) fn place(&self) -> Option<Place> {
-        Some(lock(&self.recorded).clone()?.place)
-    }
-
-    /// When it was reached.
-    fn time(&self) -> Answer<Instant> {
-        let recorded = lock(&self.recorded).clone();
-        let recorded = recorded.filter(|_| self.flags & NO_TIMING == 0);
-        let recorded = recorded.ok_or(Code::INVALID_HANDLE)?;
-        recorded.place.query()?;
-        recorded.time.get().copied().ok_or(Code::NOT_READY)
-    }
-}
-
-impl Context {
-    /// The event with this handle.
-    pub(crate) fn event(&self, event: u64) -> Answer<Arc<Event>> {
-        let found = lock(&self.owned).events.get(&event).cloned();
-        found.ok_or(Code::INVALID_HANDLE)
-    }
-}
+use crate::state::Context;
+use crate::state::event::{Event, NO_TIMING, Recorded};
 
 pub extern "C" fn cuEventCreate(event: Out<u64>, flags: u32) -> u32 {
     with_context("cuEventCreate", |context| {

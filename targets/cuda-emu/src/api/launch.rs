@@ -6,13 +6,13 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig};
 use ptx_emu::{FaultKind, Grid, LaunchError};
 
+use crate::api::function::blocks;
+use crate::api::library::function_of;
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::with_context;
-use crate::function::blocks;
-use crate::library::function_of;
-use crate::module::{Function, Module};
 use crate::pointers::In;
+use crate::state::Context;
+use crate::state::module::{Function, Module};
 
 /// Names in a list of extra arguments: its end, the address of a buffer with all parameters, and
 /// the buffer's size.

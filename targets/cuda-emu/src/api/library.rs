@@ -6,13 +6,14 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use emu_driver::process::{handle, lock};
 
+use crate::api::module::{kept, variable};
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::{contexts, current_context, with_context, with_driver};
 use crate::image::{self, Part, parts_at, parts_of};
 use crate::jit::Log;
-use crate::module::{Module, kept, variable};
 use crate::pointers::{Out, Text};
+use crate::state::Context;
+use crate::state::module::Module;
 
 /// A library.
 struct Library {
@@ -106,7 +107,7 @@ pub extern "C" fn cuLibraryLoadData(
         // SAFETY: the driver's caller promises `count` options; the log is used only here.
         let log = unsafe { Log::of(count, options, values) };
         // SAFETY: the driver's caller promises an image.
-        let parts = unsafe { parts_at(&context.gpu, image) };
+        let parts = unsafe { parts_at(context.gpu.sm(), image) };
         add(
             context,
             library,
@@ -128,7 +129,7 @@ pub extern "C" fn cuLibraryLoadFromFile(
     with_context("cuLibraryLoadFromFile", |context| {
         let name = file.read()?;
         let bytes = std::fs::read(name).map_err(|_| Code::FILE_NOT_FOUND)?;
-        let parts = image::code(parts_of(&context.gpu, name, &bytes), |_| ())?;
+        let parts = image::code(parts_of(context.gpu.sm(), name, &bytes), |_| ())?;
         add(context, library, parts)
     })
 }

@@ -7,9 +7,9 @@ use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype};
 use super::place::Range;
 use super::queue;
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::with_context;
 use crate::pointers::In;
+use crate::state::Context;
 
 /// One side of a [`Rectangle`], as `CUDA_MEMCPY2D` has it: with the number of a `CUmemorytype`, which may
 /// be any number.

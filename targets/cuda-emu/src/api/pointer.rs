@@ -7,10 +7,10 @@ use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute as P};
 use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::{contexts, with_context, with_driver};
-use crate::memory::PinnedKind;
 use crate::pointers::{In, Out};
+use crate::state::Context;
+use crate::state::memory::PinnedKind;
 
 /// Memory that the driver knows.
 struct Known {

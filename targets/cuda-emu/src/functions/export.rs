@@ -2,10 +2,11 @@
 
 use std::ffi::c_void;
 
+use super::function;
 use crate::code::{Answer, Code};
-use crate::driver::{settings, with_driver};
-use crate::functions::function;
+use crate::driver::with_driver;
 use crate::pointers::{Out, Text};
+use crate::settings::settings;
 
 /// The versions of CUDA that have introduced a version of a function which has several; all other
 /// second versions are of CUDA 3 or 4. Source: the typedefs in `cudaTypedefs.h`.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use device_arena::bytes::{copy_from_shared, copy_to_shared};
 
+use crate::api::copy::place::Range;
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::copy::place::Range;
 use crate::driver::with_context;
+use crate::state::Context;
 
 /// The caller's argument.
 struct Data(*mut c_void);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::in_turn;
 use super::place::Range;
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::with_context;
+use crate::state::Context;
 
 /// Bytes that are written at a time.
 const PIECE: usize = 64 << 10;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use emu_driver::process::lock;
 
-use crate::progress::Progress;
+use super::progress::Progress;
 
 /// The engine.
 #[derive(Default)]

@@ -1,114 +1,18 @@
-//! Modules: loaded PTX.
+//! Modules.
 
 use std::collections::HashMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use emu_driver::process::{handle, lock};
-use ptx_emu::{Kernel, LoadError};
+use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::driver::{with_context, with_owner};
+use crate::driver::{with_context, with_driver, with_owner};
 use crate::image::{self, NoPtx, Part, parts_at};
 use crate::jit::Log;
 use crate::pointers::{Out, Text};
-
-/// A loaded image.
-pub(crate) struct Module {
-    pub(crate) handle: u64,
-    pub(crate) code: Arc<ptx_emu::Module>,
-    /// Handles of its kernels, which are functions for the driver, by their names.
-    functions: HashMap<String, u64>,
-}
-
-/// A kernel of a module that may be unloaded.
-#[derive(Clone)]
-pub(crate) struct Function {
-    pub(crate) context: u64,
-    pub(crate) module: u64,
-    pub(crate) name: Arc<str>,
-    pub(crate) kernel: Kernel,
-}
-
-/// The functions of all contexts, by their handles.
-static FUNCTIONS: LazyLock<Mutex<HashMap<u64, Function>>> = LazyLock::new(Mutex::default);
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        let mut functions = lock(&FUNCTIONS);
-        for handle in self.functions.values() {
-            functions.remove(handle);
-        }
-    }
-}
-
-impl Module {
-    /// The handle of a kernel.
-    pub(crate) fn function(&self, name: &str) -> Answer<u64> {
-        self.functions.get(name).copied().ok_or(Code::NOT_FOUND)
-    }
-
-    /// Handles of all kernels.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = u64> {
-        self.functions.values().copied()
-    }
-}
-
-impl Context {
-    /// Loads texts as one module, which nobody owns yet.
-    pub(crate) fn load(&self, parts: &[Part]) -> Result<Module, NoPtx> {
-        let parts: Vec<_> = parts
-            .iter()
-            .map(|Part { name, text }| ptx_emu::Part { name, text })
-            .collect();
-        let code = self.gpu.machine.load(&parts).map_err(|error| {
-            let code = match error {
-                LoadError::Text { .. } => Code::INVALID_PTX,
-                LoadError::Newer { .. } => Code::NO_BINARY_FOR_GPU,
-                LoadError::OutOfMemory { .. } => Code::OUT_OF_MEMORY,
-            };
-            NoPtx::new(code, error.to_string())
-        })?;
-        let module = handle();
-        let mut all = lock(&FUNCTIONS);
-        let functions = code.kernels().map(|(name, kernel)| {
-            let handle = handle();
-            let function = Function {
-                context: self.handle,
-                module,
-                name: name.into(),
-                kernel,
-            };
-            all.insert(handle, function);
-            (name.to_owned(), handle)
-        });
-        let functions = functions.collect();
-        drop(all);
-        Ok(Module {
-            handle: module,
-            code,
-            functions,
-        })
-    }
-
-    pub(crate) fn module(&self, module: u64) -> Answer<Arc<Module>> {
-        let owned = lock(&self.owned);
-        let mut libraries = owned.libraries.values();
-        let found = owned.modules.get(&module);
-        let found = found.or_else(|| libraries.find(|of| of.handle == module));
-        found.cloned().ok_or(Code::INVALID_HANDLE)
-    }
-
-    /// A function of this context, with its module.
-    pub(crate) fn function(&self, function: u64) -> Answer<(Function, Arc<Module>)> {
-        let found = lock(&FUNCTIONS).get(&function).cloned();
-        let found = found.filter(|found| found.context == self.handle);
-        let found = found.ok_or(Code::INVALID_HANDLE)?;
-        let module = self.module(found.module)?;
-        Ok((found, module))
-    }
-}
+use crate::state::Context;
+use crate::state::module::Module;
 
 /// Loads an image into a module of the caller's.
 ///
@@ -123,7 +27,7 @@ unsafe fn load(
     // SAFETY: the caller's promise; the log is used only while the function runs.
     let log = unsafe { Log::of(count, options, values) };
     // SAFETY: the caller's promise.
-    let parts = unsafe { parts_at(&context.gpu, image) };
+    let parts = unsafe { parts_at(context.gpu.sm(), image) };
     add(context, module, parts, &log)
 }
 
@@ -175,7 +79,7 @@ pub extern "C" fn cuModuleLoad(module: Out<u64>, file: Text) -> u32 {
     with_context("cuModuleLoad", |context| {
         let name = file.read()?;
         let bytes = std::fs::read(name).map_err(|_| Code::FILE_NOT_FOUND)?;
-        let parts = image::parts_of(&context.gpu, name, &bytes);
+        let parts = image::parts_of(context.gpu.sm(), name, &bytes);
         add(context, module, parts, &Log::none())
     })
 }
@@ -199,7 +103,7 @@ pub extern "C" fn cuModuleGetFunction(function: Out<u64>, module: u64, name: Tex
 
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: u64) -> u32 {
     with_context("cuModuleGetFunctionCount", |context| {
-        count.set(context.module(module)?.functions.len() as u32)
+        count.set(context.module(module)?.functions().count() as u32)
     })
 }
 
@@ -211,7 +115,7 @@ pub extern "C" fn cuModuleEnumerateFunctions(functions: Out<u64>, room: u32, mod
 
 /// Everything is loaded at once.
 pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
-    crate::driver::with_driver("cuModuleGetLoadingMode", |_| mode.set(1))
+    with_driver("cuModuleGetLoadingMode", |_| mode.set(1))
 }
 
 pub extern "C" fn cuFuncGetModule(module: Out<u64>, function: u64) -> u32 {
@@ -254,11 +158,10 @@ pub extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: u64) -> u32 
 
 /// A C string that stays.
 pub(crate) fn kept(text: &str) -> *const c_char {
-    static KEPT: LazyLock<Mutex<HashMap<String, std::ffi::CString>>> =
-        LazyLock::new(Mutex::default);
+    static KEPT: LazyLock<Mutex<HashMap<String, CString>>> = LazyLock::new(Mutex::default);
     let mut kept = lock(&KEPT);
     let string = kept
         .entry(text.to_owned())
-        .or_insert_with(|| std::ffi::CString::new(text).unwrap_or_default());
+        .or_insert_with(|| CString::new(text).unwrap_or_default());
     string.as_ptr()
 }

@@ -6,12 +6,12 @@ use cudarc::driver::sys::CUlimit;
 use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::{
     context_of, current, current_context, with_context, with_current, with_driver,
 };
 use crate::pointers::Out;
-use crate::stream::HIGHEST_PRIORITY;
+use crate::state::Context;
+use crate::state::stream::HIGHEST_PRIORITY;
 
 fn create(context: Out<u64>, flags: u32, device: i32, function: &str) -> u32 {
     with_driver(function, |driver| {

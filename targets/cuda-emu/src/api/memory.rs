@@ -1,128 +1,22 @@
 //! Device memory and pinned memory.
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use cudarc::driver::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
 };
-use emu_driver::fill::soil;
 use emu_driver::process::lock;
-use ptx_emu::Memory;
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::driver::{contexts, settings, with_context, with_owner};
+use crate::driver::{pinned, with_context, with_owner};
 use crate::pointers::Out;
+use crate::settings::settings;
+use crate::state::Context;
+use crate::state::memory::PinnedKind;
 
 /// The alignment of rows, `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT` and more.
 const PITCH: usize = 512;
-
-/// Device memory.
-pub(crate) struct Block {
-    pub(crate) size: u64,
-    /// Allocated in a stream, and therefore freed there.
-    pub(crate) of_stream: bool,
-}
-
-/// What pinned memory was allocated for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PinnedKind {
-    /// For the host, with these flags.
-    Host(u32),
-    /// For both sides.
-    Managed,
-}
-
-/// Pinned memory.
-pub(crate) struct Pinned {
-    memory: Arc<Memory>,
-    pub(crate) host: NonNull<u8>,
-    /// The device's address.
-    pub(crate) address: u64,
-    pub(crate) bytes: u64,
-    pub(crate) kind: PinnedKind,
-}
-
-// SAFETY: `host` is memory that this owns and that all threads may use.
-unsafe impl Send for Pinned {}
-// SAFETY: the bytes are accessed through raw pointers alone, atomically.
-unsafe impl Sync for Pinned {}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        self.memory.free(self.address);
-    }
-}
-
-impl Context {
-    pub(crate) fn alloc(&self, bytes: usize, of_stream: bool) -> Answer<u64> {
-        if bytes == 0 {
-            return Err(Code::INVALID_VALUE);
-        }
-        let (memory, size) = (self.gpu.machine.memory(), bytes as u64);
-        let address = memory.alloc(size).ok_or(Code::OUT_OF_MEMORY)?;
-        if let Some(host) = memory.host(address, size) {
-            // SAFETY: the block has that many bytes and is not shared yet.
-            unsafe { soil(host.as_ptr(), bytes) };
-        }
-        let block = Block { size, of_stream };
-        lock(&self.owned).blocks.insert(address, block);
-        Ok(address)
-    }
-
-    fn alloc_pinned(&self, bytes: usize, kind: PinnedKind) -> Answer<u64> {
-        if bytes == 0 {
-            return Err(Code::INVALID_VALUE);
-        }
-        let (memory, size) = (self.gpu.machine.memory(), bytes as u64);
-        let (host, address) = memory.alloc_mapped(size).ok_or(Code::OUT_OF_MEMORY)?;
-        // SAFETY: the memory has that many bytes and is not shared yet.
-        unsafe { soil(host.as_ptr(), bytes) };
-        let pinned = Arc::new(Pinned {
-            memory: Arc::clone(memory),
-            host,
-            address,
-            bytes: size,
-            kind,
-        });
-        lock(&self.owned).pinned.insert(address, pinned);
-        Ok(address)
-    }
-
-    /// The start and size of the device memory that contains the range: a block, or a variable.
-    pub(crate) fn device_memory(&self, address: u64, len: u64) -> Option<(u64, u64)> {
-        let owned = lock(&self.owned);
-        if let Some((&start, block)) = owned.blocks.range(..=address).next_back()
-            && (address - start)
-                .checked_add(len)
-                .is_some_and(|end| end <= block.size)
-        {
-            return Some((start, block.size));
-        }
-        // Most of what is no block is nothing.
-        self.gpu.machine.memory().host(address, len)?;
-        let mut modules = owned.all_modules();
-        modules.find_map(|module| {
-            let variable = module.code.variable_around(address, len)?;
-            Some((variable.address, variable.bytes))
-        })
-    }
-
-    /// The pinned memory that contains the range: of this context, or of all on its device.
-    pub(crate) fn pinned(&self, address: u64, len: u64) -> Option<Arc<Pinned>> {
-        contexts().into_iter().find_map(|context| {
-            let owned = lock(&context.owned);
-            let (&start, pinned) = owned.pinned.range(..=address).next_back()?;
-            let is_ours = context.handle == self.handle
-                || Arc::ptr_eq(&context.gpu, &self.gpu)
-                    && !matches!(pinned.kind, PinnedKind::Host(flags) if flags & CU_MEMHOSTALLOC_PORTABLE == 0);
-            let end = (address - start).checked_add(len)?;
-            (is_ours && end <= pinned.bytes).then(|| Arc::clone(pinned))
-        })
-    }
-}
 
 pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     with_context("cuMemGetInfo_v2", |context| {
@@ -188,11 +82,7 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
 pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> u32 {
     with_context("cuMemGetAddressRange_v2", |context| {
         let found = context.device_memory(address, 1);
-        let pinned = || {
-            context
-                .pinned(address, 1)
-                .map(|pinned| (pinned.address, pinned.bytes))
-        };
+        let pinned = || pinned(context, address, 1).map(|pinned| (pinned.address, pinned.bytes));
         let (start, bytes) = found.or_else(pinned).ok_or(Code::NOT_FOUND)?;
         base.set_if_wanted(start);
         size.set_if_wanted(bytes as usize);
@@ -259,7 +149,7 @@ pub extern "C" fn cuMemHostGetDevicePointer_v2(address: Out<u64>, host: u64, fla
             .memory()
             .registered_range(host, 1)
             .is_some();
-        let kind = context.pinned(host, 1).map(|pinned| pinned.kind);
+        let kind = pinned(context, host, 1).map(|pinned| pinned.kind);
         let is_mapped = match kind {
             Some(PinnedKind::Host(flags)) => {
                 settings().unified || flags & CU_MEMHOSTALLOC_DEVICEMAP != 0
@@ -276,7 +166,7 @@ pub extern "C" fn cuMemHostGetDevicePointer_v2(address: Out<u64>, host: u64, fla
 
 pub extern "C" fn cuMemHostGetFlags(flags: Out<u32>, host: u64) -> u32 {
     with_context("cuMemHostGetFlags", |context| {
-        let pinned = context.pinned(host, 1).ok_or(Code::INVALID_VALUE)?;
+        let pinned = pinned(context, host, 1).ok_or(Code::INVALID_VALUE)?;
         match pinned.kind {
             PinnedKind::Host(of) => flags.set(of | CU_MEMHOSTALLOC_DEVICEMAP),
             PinnedKind::Managed => Err(Code::INVALID_VALUE),
@@ -297,7 +187,8 @@ pub extern "C" fn cuMemHostRegister_v2(host: u64, bytes: usize, flags: u32) -> u
         let memory = context.gpu.machine.memory();
         // SAFETY: the driver's caller keeps the memory until it unregisters it, and orders its accesses
         // with those of kernels.
-        if context.pinned(host, 1).is_some() || !unsafe { memory.register(pointer, bytes as u64) } {
+        if pinned(context, host, 1).is_some() || !unsafe { memory.register(pointer, bytes as u64) }
+        {
             return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
         }
         lock(&context.owned).registered.insert(host, flags);
@@ -319,9 +210,7 @@ pub extern "C" fn cuMemHostUnregister(host: u64) -> u32 {
 
 /// Managed memory is where both sides can reach it, so there is nothing to move.
 fn check_managed(context: &Context, address: u64, bytes: usize) -> Answer {
-    let pinned = context
-        .pinned(address, bytes as u64)
-        .ok_or(Code::INVALID_VALUE)?;
+    let pinned = pinned(context, address, bytes as u64).ok_or(Code::INVALID_VALUE)?;
     (pinned.kind == PinnedKind::Managed)
         .then_some(())
         .ok_or(Code::INVALID_VALUE)

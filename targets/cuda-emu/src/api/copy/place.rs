@@ -6,9 +6,10 @@ use std::sync::{Arc, Weak};
 use device_arena::bytes::{copy_from_shared, copy_to_shared};
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::gpu::Gpu;
-use crate::memory::Pinned;
+use crate::driver::pinned;
+use crate::state::Context;
+use crate::state::gpu::Gpu;
+use crate::state::memory::Pinned;
 
 /// A range of memory, which may be freed before it is used.
 pub(crate) enum Range {
@@ -29,7 +30,7 @@ impl Range {
         if context.device_memory(address, len as u64).is_some() {
             return Ok(Self::Device(address, len));
         }
-        if let Some(pinned) = context.pinned(address, len as u64) {
+        if let Some(pinned) = pinned(context, address, len as u64) {
             return Ok(Self::Pinned(Arc::downgrade(&pinned), address));
         }
         let memory = context.gpu.machine.memory();

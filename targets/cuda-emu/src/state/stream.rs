@@ -5,20 +5,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys::CUstream_flags;
-use emu_driver::process::{handle, lock};
+use emu_driver::process::lock;
 
+use super::Context;
+use super::progress::Progress;
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::driver::{contexts, with_context, with_owner};
-use crate::pointers::Out;
-use crate::progress::Progress;
 
 /// The default streams' handles. A handle of 0 means one of them: which one, depends on the function.
 pub const LEGACY: u64 = 1;
 /// See there.
 pub const PER_THREAD: u64 = 2;
 
-const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+pub(crate) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
 
 /// The highest priority; the lowest is 0.
 pub(crate) const HIGHEST_PRIORITY: i32 = -5;
@@ -28,7 +26,7 @@ type Work = Box<dyn FnOnce() -> Answer + Send>;
 
 /// What a stream waits for without being told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+pub(crate) enum Order {
     /// It is the legacy default stream: for all blocking streams.
     Legacy,
     /// For the legacy default stream.
@@ -40,8 +38,8 @@ enum Order {
 /// A stream.
 pub(crate) struct Stream {
     pub(crate) handle: u64,
-    order: Order,
-    priority: i32,
+    pub(crate) order: Order,
+    pub(crate) priority: i32,
     progress: Arc<Progress>,
     queued: Mutex<Queued>,
     /// The number of finished operations; written by `Progress::advance`.
@@ -92,7 +90,7 @@ impl Place {
 }
 
 impl Stream {
-    fn new(context: &Context, handle: u64, order: Order, priority: i32) -> Arc<Self> {
+    pub(crate) fn new(context: &Context, handle: u64, order: Order, priority: i32) -> Arc<Self> {
         Arc::new(Self {
             handle,
             order,
@@ -239,179 +237,14 @@ impl Context {
 }
 
 /// Calls of `cuStreamQuery` and `cuStreamSynchronize`. Relaxed: numbers by themselves.
-static QUERIES: AtomicU64 = AtomicU64::new(0);
-static WAITS: AtomicU64 = AtomicU64::new(0);
-
-/// Both numbers.
-pub(crate) fn calls() -> (u64, u64) {
-    (
-        QUERIES.load(Ordering::Relaxed),
-        WAITS.load(Ordering::Relaxed),
-    )
-}
-
-fn create(context: &Context, stream: Out<u64>, flags: u32, priority: i32) -> Answer {
-    let order = match flags {
-        0 => Order::Blocking,
-        NON_BLOCKING => Order::Alone,
-        _ => return Err(Code::INVALID_VALUE),
-    };
-    let handle = handle();
-    let made = Stream::new(context, handle, order, priority.clamp(HIGHEST_PRIORITY, 0));
-    stream.set(handle)?;
-    lock(&context.owned).streams.insert(handle, made);
-    Ok(())
-}
-
-pub extern "C" fn cuStreamCreate(stream: Out<u64>, flags: u32) -> u32 {
-    with_context("cuStreamCreate", |context| {
-        create(context, stream, flags, 0)
-    })
-}
-
-pub extern "C" fn cuStreamCreateWithPriority(stream: Out<u64>, flags: u32, priority: i32) -> u32 {
-    with_context("cuStreamCreateWithPriority", |context| {
-        create(context, stream, flags, priority)
-    })
-}
-
-pub extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
-    let is_owner = |context: &Context| lock(&context.owned).streams.contains_key(&stream);
-    with_owner("cuStreamDestroy_v2", is_owner, |context| {
-        let destroyed = lock(&context.owned).streams.remove(&stream);
-        destroyed.ok_or(Code::INVALID_HANDLE)?.close();
-        Ok(())
-    })
-}
-
-pub extern "C" fn cuStreamQuery<const DEFAULT: u64>(stream: u64) -> u32 {
-    QUERIES.fetch_add(1, Ordering::Relaxed);
-    with_context("cuStreamQuery", |context| {
-        let stream = context.stream(stream, DEFAULT)?;
-        context.end(&stream)?.query()
-    })
-}
-
-pub extern "C" fn cuStreamSynchronize<const DEFAULT: u64>(stream: u64) -> u32 {
-    WAITS.fetch_add(1, Ordering::Relaxed);
-    with_context("cuStreamSynchronize", |context| {
-        let stream = context.stream(stream, DEFAULT)?;
-        context.end(&stream)?.wait()
-    })
-}
-
-pub extern "C" fn cuStreamWaitEvent<const DEFAULT: u64>(
-    stream: u64,
-    event: u64,
-    flags: u32,
-) -> u32 {
-    with_context("cuStreamWaitEvent", |context| {
-        if flags > 1 {
-            return Err(Code::INVALID_VALUE);
-        }
-        let stream = context.stream(stream, DEFAULT)?;
-        // Events of all contexts are allowed.
-        let event = contexts()
-            .into_iter()
-            .find_map(|context| context.event(event).ok());
-        let place = event.ok_or(Code::INVALID_HANDLE)?.place();
-        match place {
-            Some(place) => context.queue(&stream, move || place.wait()),
-            None => Ok(()),
-        }
-    })
-}
-
-pub extern "C" fn cuStreamGetFlags<const DEFAULT: u64>(stream: u64, flags: Out<u32>) -> u32 {
-    with_context("cuStreamGetFlags", |context| {
-        let stream = context.stream(stream, DEFAULT)?;
-        flags.set(if stream.order == Order::Alone {
-            NON_BLOCKING
-        } else {
-            0
-        })
-    })
-}
-
-pub extern "C" fn cuStreamGetPriority<const DEFAULT: u64>(stream: u64, priority: Out<i32>) -> u32 {
-    with_context("cuStreamGetPriority", |context| {
-        priority.set(context.stream(stream, DEFAULT)?.priority)
-    })
-}
-
-pub extern "C" fn cuStreamGetId<const DEFAULT: u64>(stream: u64, id: Out<u64>) -> u32 {
-    with_context("cuStreamGetId", |context| {
-        id.set(context.stream(stream, DEFAULT)?.handle)
-    })
-}
-
-pub extern "C" fn cuStreamGetCtx<const DEFAULT: u64>(stream: u64, of: Out<u64>) -> u32 {
-    with_context("cuStreamGetCtx", |context| {
-        context.stream(stream, DEFAULT)?;
-        of.set(context.handle)
-    })
-}
-
-pub extern "C" fn cuStreamGetCtx_v2<const DEFAULT: u64>(
-    stream: u64,
-    of: Out<u64>,
-    green: Out<u64>,
-) -> u32 {
-    with_context("cuStreamGetCtx_v2", |context| {
-        context.stream(stream, DEFAULT)?;
-        green.set_if_wanted(0);
-        of.set(context.handle)
-    })
-}
-
-/// Nothing is ever captured.
-pub extern "C" fn cuStreamGetCaptureInfo_v2<const DEFAULT: u64>(
-    stream: u64,
-    status: Out<u32>,
-    _id: Out<u64>,
-    _graph: Out<u64>,
-    _dependencies: Out<u64>,
-    _count: Out<usize>,
-) -> u32 {
-    with_context("cuStreamGetCaptureInfo_v2", |context| {
-        context.stream(stream, DEFAULT)?;
-        status.set(0)
-    })
-}
-
-/// Nothing is ever captured.
-pub extern "C" fn cuStreamGetCaptureInfo_v3<const DEFAULT: u64>(
-    stream: u64,
-    status: Out<u32>,
-    _id: Out<u64>,
-    _graph: Out<u64>,
-    _dependencies: Out<u64>,
-    _edges: Out<u64>,
-    _count: Out<usize>,
-) -> u32 {
-    with_context("cuStreamGetCaptureInfo_v3", |context| {
-        context.stream(stream, DEFAULT)?;
-        status.set(0)
-    })
-}
-
-/// Nothing is ever captured.
-pub extern "C" fn cuStreamIsCapturing<const DEFAULT: u64>(stream: u64, status: Out<u32>) -> u32 {
-    with_context("cuStreamIsCapturing", |context| {
-        context.stream(stream, DEFAULT)?;
-        status.set(0)
-    })
-}
-
-/// The mode of captures, of which there are none, in the caller's variable.
-pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) -> u32 {
-    with_context("cuThreadExchangeStreamCaptureMode", |_| mode.set(0))
-}
+pub(crate) static QUERIES: AtomicU64 = AtomicU64::new(0);
+/// See there.
+pub(crate) static WAITS: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::{Gpu, GpuOptions};
+    use crate::state::gpu::{Gpu, GpuOptions};
 
     /// A caller that found its context unbroken must not take a later fault for success.
     #[test]

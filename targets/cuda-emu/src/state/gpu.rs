@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use ptx_emu::{Machine, Options};
 
-use crate::context::Context;
-use crate::pool::{new_pool, remove_pool};
+use super::Context;
+use super::pools::{new_pool, remove_pool};
 
 /// Receives what the driver says: a line, such as a fault of a kernel.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
@@ -64,14 +64,18 @@ impl Gpu {
         })
     }
 
+    /// The number of its architecture: 90 for `sm_90`.
+    pub(crate) fn sm(&self) -> u32 {
+        self.machine.options().sm
+    }
+
     /// Major and minor number of the compute capability.
     pub(crate) fn capability(&self) -> (u32, u32) {
-        let sm = self.machine.options().sm;
-        (sm / 10, sm % 10)
+        (self.sm() / 10, self.sm() % 10)
     }
 
     /// The product's name.
     pub(crate) fn name(&self) -> String {
-        format!("emulated sm_{}", self.machine.options().sm)
+        format!("emulated sm_{}", self.sm())
     }
 }

@@ -19,10 +19,10 @@ use emu_driver::process::lock;
 
 use self::place::Range;
 use crate::code::Answer;
-use crate::context::Context;
-use crate::driver::settings;
-use crate::gpu::Gpu;
-use crate::stream::Stream;
+use crate::settings::settings;
+use crate::state::Context;
+use crate::state::gpu::Gpu;
+use crate::state::stream::Stream;
 
 /// Bytes that are copied at a time between two places that kernels may use.
 const PIECE: usize = 64 << 10;

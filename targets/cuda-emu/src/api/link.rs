@@ -7,30 +7,15 @@ use emu_driver::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::driver::with_context;
-use crate::image::{self, NoPtx, Part, linked, parts_of};
+use crate::image::{NoPtx, Part, linked, parts_of};
 use crate::jit::Log;
 use crate::pointers::{Out, Text};
+use crate::state::Context;
+use crate::state::linker::Linker;
 
 const CUBIN: u32 = CUjitInputType::CU_JIT_INPUT_CUBIN as u32;
 const PTX: u32 = CUjitInputType::CU_JIT_INPUT_PTX as u32;
 const FATBIN: u32 = CUjitInputType::CU_JIT_INPUT_FATBINARY as u32;
-
-/// The linker's inputs.
-pub(crate) struct Linker {
-    log: Log,
-    parts: Vec<Part>,
-    /// The result.
-    linked: Option<Vec<u8>>,
-}
-
-impl Linker {
-    /// The result of a step, whose reason the log gets.
-    fn say<T>(&self, result: Result<T, NoPtx>) -> Answer<T> {
-        image::code(result, |reason| {
-            self.log.write(&format!("error   : {reason}"))
-        })
-    }
-}
 
 pub extern "C" fn cuLinkCreate_v2(
     count: u32,
@@ -54,19 +39,13 @@ pub extern "C" fn cuLinkCreate_v2(
     })
 }
 
-fn add(
-    context: &crate::context::Context,
-    linker: u64,
-    kind: u32,
-    name: &str,
-    bytes: &[u8],
-) -> Answer {
+fn add(context: &Context, linker: u64, kind: u32, name: &str, bytes: &[u8]) -> Answer {
     let mut owned = lock(&context.owned);
     let linker = owned.linkers.get_mut(&linker).ok_or(Code::INVALID_HANDLE)?;
     if !matches!(kind, CUBIN | PTX | FATBIN) || linker.linked.is_some() {
         return Err(Code::INVALID_VALUE);
     }
-    let parts = linker.say(parts_of(&context.gpu, name, bytes))?;
+    let parts = linker.say(parts_of(context.gpu.sm(), name, bytes))?;
     // Texts are checked where they are added, so that the error is that of one input.
     let invalid = parts
         .iter()

@@ -1,4 +1,21 @@
-//! Contexts: their resources and their state.
+//! The state of the driver: contexts, and what they own.
+//!
+//! | file | job |
+//! |---|---|
+//! | `gpu` | a device |
+//! | `stream`, `event`, `progress`, `engine` | what happens when |
+//! | `memory`, `pools` | memory |
+//! | `module`, `linker` | code |
+
+pub(crate) mod engine;
+pub(crate) mod event;
+pub(crate) mod gpu;
+pub(crate) mod linker;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod pools;
+pub(crate) mod progress;
+pub(crate) mod stream;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -7,16 +24,16 @@ use std::thread::ThreadId;
 use emu_driver::process::{handle, lock};
 use ptx_emu::{Fault, Running};
 
+use self::engine::Engine;
+use self::event::Event;
+use self::gpu::Gpu;
+use self::linker::Linker;
+use self::memory::{Block, Pinned};
+use self::module::Module;
+use self::progress::Progress;
+use self::stream::Stream;
 use crate::code::{Answer, Code};
-use crate::driver::settings;
-use crate::engine::Engine;
-use crate::event::Event;
-use crate::gpu::Gpu;
-use crate::link::Linker;
-use crate::memory::{Block, Pinned};
-use crate::module::Module;
-use crate::progress::Progress;
-use crate::stream::Stream;
+use crate::settings::settings;
 
 /// A context.
 pub(crate) struct Context {

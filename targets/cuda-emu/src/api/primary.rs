@@ -3,9 +3,9 @@
 use emu_driver::process::lock;
 
 use crate::code::Code;
-use crate::context::Context;
 use crate::driver::with_driver;
 use crate::pointers::Out;
+use crate::state::Context;
 
 pub extern "C" fn cuDevicePrimaryCtxRetain(context: Out<u64>, device: i32) -> u32 {
     with_driver("cuDevicePrimaryCtxRetain", |driver| {

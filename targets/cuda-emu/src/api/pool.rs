@@ -1,16 +1,17 @@
 //! Memory that is allocated in a stream's order. All pools are the device's memory.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::Arc;
 
-use emu_driver::process::{handle, lock};
+use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::driver::{settings, with_context, with_driver};
-use crate::gpu::Gpu;
+use crate::driver::{with_context, with_driver};
 use crate::pointers::{In, Out};
+use crate::settings::settings;
+use crate::state::Context;
+use crate::state::gpu::Gpu;
+use crate::state::pools::{POOLS, new_pool, remove_pool};
 
 fn alloc(context: &Context, address: Out<u64>, bytes: usize, stream: u64, default: u64) -> Answer {
     context.stream(stream, default)?;
@@ -57,21 +58,6 @@ pub extern "C" fn cuMemFreeAsync<const DEFAULT: u64>(address: u64, stream: u64) 
             Ok(())
         })
     })
-}
-
-/// Values of attributes that were set, by pool.
-static POOLS: LazyLock<Mutex<HashMap<u64, HashMap<u32, u64>>>> = LazyLock::new(Mutex::default);
-
-/// A new pool.
-pub(crate) fn new_pool() -> u64 {
-    let pool = handle();
-    lock(&POOLS).insert(pool, HashMap::new());
-    pool
-}
-
-/// Removes a pool. Returns whether it was there.
-pub(crate) fn remove_pool(pool: u64) -> bool {
-    lock(&POOLS).remove(&pool).is_some()
 }
 
 fn known(pool: u64) -> Answer {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUdevice_attribute as A, CUuuid};
 
 use crate::code::{Answer, Code};
-use crate::driver::{settings, with_context, with_driver};
-use crate::gpu::Gpu;
+use crate::driver::{with_context, with_driver};
 use crate::pointers::{Out, Text};
+use crate::settings::settings;
+use crate::state::gpu::Gpu;
 
 /// Threads of a multiprocessor, as on hardware.
 pub(crate) const THREADS_OF_PROCESSOR: u32 = 2048;

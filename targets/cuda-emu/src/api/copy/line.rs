@@ -3,8 +3,8 @@
 use super::place::Range;
 use super::queue;
 use crate::code::{Answer, Code};
-use crate::context::Context;
 use crate::driver::with_context;
+use crate::state::Context;
 
 /// Which side a pointer is of.
 #[derive(Clone, Copy, PartialEq, Eq)]

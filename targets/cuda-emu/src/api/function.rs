@@ -2,12 +2,12 @@
 
 use cudarc::driver::sys::CUfunction_attribute as F;
 
+use crate::api::device::THREADS_OF_PROCESSOR;
+use crate::api::library::{current_function, function_of};
 use crate::code::{Answer, Code};
-use crate::context::Context;
-use crate::device::THREADS_OF_PROCESSOR;
 use crate::driver::with_context;
-use crate::library::{current_function, function_of};
 use crate::pointers::Out;
+use crate::state::Context;
 
 /// The emulator has no limit of registers; this many are common, and leave room for the largest block.
 const REGISTERS: i32 = 32;

@@ -1,0 +1,24 @@
+//! Starting the driver.
+
+use crate::code::Code;
+use crate::driver::{answer, start};
+use crate::environment;
+use crate::pointers::Out;
+use crate::settings::{self, settings};
+
+pub extern "C" fn cuInit(flags: u32) -> u32 {
+    answer("cuInit", || {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        if let Some(reason) = settings::invalid() {
+            environment::report(reason);
+            return Err(Code::INVALID_VALUE);
+        }
+        start(environment::add_gpus)
+    })
+}
+
+pub extern "C" fn cuDriverGetVersion(version: Out<i32>) -> u32 {
+    answer("cuDriverGetVersion", || version.set(settings().version))
+}

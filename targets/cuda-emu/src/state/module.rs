@@ -1,0 +1,107 @@
+//! Modules: loaded PTX.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use emu_driver::process::{handle, lock};
+use ptx_emu::{Kernel, LoadError};
+
+use super::Context;
+use crate::code::{Answer, Code};
+use crate::image::{NoPtx, Part};
+
+/// A loaded image.
+pub(crate) struct Module {
+    pub(crate) handle: u64,
+    pub(crate) code: Arc<ptx_emu::Module>,
+    /// Handles of its kernels, which are functions for the driver, by their names.
+    functions: HashMap<String, u64>,
+}
+
+/// A kernel of a module that may be unloaded.
+#[derive(Clone)]
+pub(crate) struct Function {
+    pub(crate) context: u64,
+    pub(crate) module: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) kernel: Kernel,
+}
+
+/// The functions of all contexts, by their handles.
+static FUNCTIONS: LazyLock<Mutex<HashMap<u64, Function>>> = LazyLock::new(Mutex::default);
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let mut functions = lock(&FUNCTIONS);
+        for handle in self.functions.values() {
+            functions.remove(handle);
+        }
+    }
+}
+
+impl Module {
+    /// The handle of a kernel.
+    pub(crate) fn function(&self, name: &str) -> Answer<u64> {
+        self.functions.get(name).copied().ok_or(Code::NOT_FOUND)
+    }
+
+    /// Handles of all kernels.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = u64> {
+        self.functions.values().copied()
+    }
+}
+
+impl Context {
+    /// Loads texts as one module, which nobody owns yet.
+    pub(crate) fn load(&self, parts: &[Part]) -> Result<Module, NoPtx> {
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|Part { name, text }| ptx_emu::Part { name, text })
+            .collect();
+        let code = self.gpu.machine.load(&parts).map_err(|error| {
+            let code = match error {
+                LoadError::Text { .. } => Code::INVALID_PTX,
+                LoadError::Newer { .. } => Code::NO_BINARY_FOR_GPU,
+                LoadError::OutOfMemory { .. } => Code::OUT_OF_MEMORY,
+            };
+            NoPtx::new(code, error.to_string())
+        })?;
+        let module = handle();
+        let mut all = lock(&FUNCTIONS);
+        let functions = code.kernels().map(|(name, kernel)| {
+            let handle = handle();
+            let function = Function {
+                context: self.handle,
+                module,
+                name: name.into(),
+                kernel,
+            };
+            all.insert(handle, function);
+            (name.to_owned(), handle)
+        });
+        let functions = functions.collect();
+        drop(all);
+        Ok(Module {
+            handle: module,
+            code,
+            functions,
+        })
+    }
+
+    pub(crate) fn module(&self, module: u64) -> Answer<Arc<Module>> {
+        let owned = lock(&self.owned);
+        let mut libraries = owned.libraries.values();
+        let found = owned.modules.get(&module);
+        let found = found.or_else(|| libraries.find(|of| of.handle == module));
+        found.cloned().ok_or(Code::INVALID_HANDLE)
+    }
+
+    /// A function of this context, with its module.
+    pub(crate) fn function(&self, function: u64) -> Answer<(Function, Arc<Module>)> {
+        let found = lock(&FUNCTIONS).get(&function).cloned();
+        let found = found.filter(|found| found.context == self.handle);
+        let found = found.ok_or(Code::INVALID_HANDLE)?;
+        let module = self.module(found.module)?;
+        Ok((found, module))
+    }
+}
