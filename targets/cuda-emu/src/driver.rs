@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
@@ -38,13 +39,15 @@ static DRIVER: LazyLock<Driver> = LazyLock::new(|| Driver {
 });
 
 thread_local! {
-    /// Handles of the calling thread's contexts; the last one is current.
-    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// Handles of the calling thread's contexts; the last one is current. It is never dropped: programs
+    /// call the driver while they exit, too.
+    static CURRENT: RefCell<ManuallyDrop<Vec<u64>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// The calling thread's contexts.
 pub(crate) fn with_current<T>(run: impl FnOnce(&mut Vec<u64>) -> T) -> T {
-    CURRENT.with_borrow_mut(run)
+    CURRENT.with_borrow_mut(|contexts| run(contexts))
 }
 
 /// The handle of the calling thread's context; 0 for none.

@@ -16,8 +16,14 @@ use crate::state::gpu::GpuOptions;
 /// The architecture of plain `emu`.
 const DEFAULT_ARCH: &str = "sm_90";
 
+/// What is logged unless `REVOFF_LOG` says otherwise: calls of functions that are not supported.
+const SHOWN: &str = "cuda_emu::functions=warn";
+
 /// Adds them.
 pub(crate) fn add_gpus() -> Answer {
+    if let Err(error) = revoff_log::show(Some(SHOWN)) {
+        report(&error.to_string());
+    }
     let added = describe().and_then(|(count, options)| {
         for _ in 0..count {
             add_gpu(options.clone()).map_err(|error| error.to_string())?;
@@ -51,7 +57,7 @@ fn describe() -> Result<(u64, GpuOptions), String> {
     };
     let options = GpuOptions {
         machine,
-        copies_in_order: false,
+        is_strict: false,
         report: Arc::new(report),
     };
     Ok((number("REVOFF_EMU_DEVICES", 1)?, options))

@@ -247,6 +247,11 @@ impl Module {
         kernels.map(|(name, &kernel)| (name.as_str(), kernel))
     }
 
+    /// The names of the functions that other modules could call, kernels too.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.visible.keys().map(String::as_str)
+    }
+
     /// The memory of a variable that contains a range: its begin and its size.
     #[must_use]
     pub fn variable_around(&self, address: u64, bytes: u64) -> Option<Global> {

@@ -58,8 +58,7 @@ impl Emulated {
         let bytes = options.memory;
         let added = cuda_emu::add_gpu(GpuOptions {
             machine: options,
-            // What may happen on hardware, does.
-            copies_in_order: true,
+            is_strict: true,
             // The launch's error has the fault.
             report: Arc::new(|_| ()),
         });

@@ -26,12 +26,13 @@ fn attribute(context: &Context, function: u64, attribute: u32) -> Answer<i32> {
     const CARVEOUT: u32 = F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as u32;
     const LAST: u32 = F::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED as u32 + 1;
     let (function, module) = context.function(function_of(context, function)?)?;
-    let sm = context.gpu.machine.options().sm as i32;
+    let (kernel, sm) = (function.kernel().ok(), context.gpu.sm() as i32);
     let shared = module.code.shared_bytes();
     Ok(match attribute {
-        MAX_THREADS => module.code.max_threads(function.kernel) as i32,
+        // Functions that only device code calls have attributes, too.
+        MAX_THREADS => kernel.map_or(ptx_emu::MAX_THREADS, |it| module.code.max_threads(it)) as i32,
         SHARED_SIZE => shared as i32,
-        LOCAL_SIZE => module.code.local_bytes(function.kernel) as i32,
+        LOCAL_SIZE => kernel.map_or(0, |it| module.code.local_bytes(it)) as i32,
         NUM_REGS => REGISTERS,
         PTX_VERSION | BINARY_VERSION => sm,
         MAX_DYNAMIC => (ptx_emu::MAX_SHARED as i32).saturating_sub_unsigned(shared),
@@ -110,7 +111,7 @@ pub extern "C" fn cuFuncGetParamInfo(
 ) -> u32 {
     with_context("cuFuncGetParamInfo", |context| {
         let (function, module) = context.function(function_of(context, function)?)?;
-        let places = module.code.param_places(function.kernel);
+        let places = module.code.param_places(function.kernel()?);
         let &(at, bytes) = places.get(index).ok_or(Code::INVALID_VALUE)?;
         offset.set(at as usize)?;
         size.set_if_wanted(bytes as usize);
@@ -124,7 +125,7 @@ pub(crate) fn blocks(context: &Context, function: u64, block: u64, dynamic: u64)
     if block == 0 {
         return Err(Code::INVALID_VALUE);
     }
-    if block > module.code.max_threads(function.kernel).into() {
+    if block > module.code.max_threads(function.kernel()?).into() {
         return Ok(0);
     }
     let shared = u64::from(module.code.shared_bytes()) + dynamic;
@@ -168,7 +169,7 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
     with_context("cuOccupancyMaxPotentialBlockSize", |context| {
         let handle = function_of(context, function)?;
         let (function, module) = context.function(handle)?;
-        let most = module.code.max_threads(function.kernel) as i32;
+        let most = module.code.max_threads(function.kernel()?) as i32;
         let most = if limit > 0 { most.min(limit) } else { most };
         let mut best = (0, 0);
         for threads in (1..=most)

@@ -47,7 +47,7 @@ impl Params {
     /// As documented: one pointer per parameter, each to its value; or a list of names and values that
     /// ends with [`END`]. The bytes stay as they are while the result is used.
     unsafe fn read<'a>(&self, module: &Module, function: &Function) -> Answer<Vec<&'a [u8]>> {
-        let places = module.code.param_places(function.kernel);
+        let places = module.code.param_places(function.kernel()?);
         match (self.each.is_null(), self.extra.is_null()) {
             (false, true) => {
                 let params = places.iter().enumerate().map(|(i, &(_, size))| {
@@ -122,7 +122,7 @@ unsafe fn launch(
     let params = unsafe { params.read(&module, &function)? };
     let params = params.iter().copied();
     let machine = &context.gpu.machine;
-    let prepared = machine.prepare(&module.code, function.kernel, grid, params);
+    let prepared = machine.prepare(&module.code, function.kernel()?, grid, params);
     let prepared = prepared.map_err(|error| {
         let reason = error.to_string();
         tracing::warn!(

@@ -103,13 +103,13 @@ pub extern "C" fn cuModuleGetFunction(function: Out<u64>, module: u64, name: Tex
 
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: u64) -> u32 {
     with_context("cuModuleGetFunctionCount", |context| {
-        count.set(context.module(module)?.functions().count() as u32)
+        count.set(context.module(module)?.kernels().count() as u32)
     })
 }
 
 pub extern "C" fn cuModuleEnumerateFunctions(functions: Out<u64>, room: u32, module: u64) -> u32 {
     with_context("cuModuleEnumerateFunctions", |context| {
-        functions.set_all(context.module(module)?.functions(), room as usize)
+        functions.set_all(context.module(module)?.kernels(), room as usize)
     })
 }
 

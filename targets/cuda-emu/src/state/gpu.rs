@@ -15,9 +15,11 @@ pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct GpuOptions {
     /// Those of the machine.
     pub machine: Options,
-    /// Whether a context has one copy engine, which performs the copies of all streams in the order in
-    /// which they were queued: one that waits for a kernel delays all later ones.
-    pub copies_in_order: bool,
+    /// Whether programs may rely on nothing that NVIDIA does not promise. Then a context has one copy engine,
+    /// which performs the copies of all streams in the order in which they were queued (one that waits for a
+    /// kernel delays all later ones), and pinned memory is not zero, as new pages of a system are, and as GCC's
+    /// plugin for libgomp expects.
+    pub is_strict: bool,
     /// What becomes of what the driver says.
     pub report: Report,
 }
@@ -26,7 +28,7 @@ pub struct GpuOptions {
 pub(crate) struct Gpu {
     pub(crate) number: i32,
     pub(crate) machine: Machine,
-    pub(crate) copies_in_order: bool,
+    pub(crate) is_strict: bool,
     pub(crate) report: Report,
     pub(crate) primary: Mutex<Primary>,
     /// Handles of its pools: the default one, and that in use.
@@ -58,7 +60,7 @@ impl Gpu {
             default_pool: pool,
             pool: Mutex::new(pool),
             machine: Machine::new(options.machine)?,
-            copies_in_order: options.copies_in_order,
+            is_strict: options.is_strict,
             report: options.report,
             primary: Mutex::default(),
         })

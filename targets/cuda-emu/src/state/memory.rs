@@ -69,8 +69,10 @@ impl Context {
         }
         let (memory, size) = (self.gpu.machine.memory(), bytes as u64);
         let (host, address) = memory.alloc_mapped(size).ok_or(Code::OUT_OF_MEMORY)?;
-        // SAFETY: the memory has that many bytes and is not shared yet.
-        unsafe { soil(host.as_ptr(), bytes) };
+        if self.gpu.is_strict {
+            // SAFETY: the memory has that many bytes and is not shared yet.
+            unsafe { soil(host.as_ptr(), bytes) };
+        }
         let pinned = Arc::new(Pinned {
             memory: Arc::clone(memory),
             host,

@@ -14,7 +14,8 @@ use crate::image::{NoPtx, Part};
 pub(crate) struct Module {
     pub(crate) handle: u64,
     pub(crate) code: Arc<ptx_emu::Module>,
-    /// Handles of its kernels, which are functions for the driver, by their names.
+    /// Handles of its functions, by their names: of its kernels, and of those that only device code calls,
+    /// since GCC's programs ask for these, too.
     functions: HashMap<String, u64>,
 }
 
@@ -24,7 +25,15 @@ pub(crate) struct Function {
     pub(crate) context: u64,
     pub(crate) module: u64,
     pub(crate) name: Arc<str>,
-    pub(crate) kernel: Kernel,
+    /// None for a function that only device code calls.
+    kernel: Option<Kernel>,
+}
+
+impl Function {
+    /// What a launch starts.
+    pub(crate) fn kernel(&self) -> Answer<Kernel> {
+        self.kernel.ok_or(Code::INVALID_HANDLE)
+    }
 }
 
 /// The functions of all contexts, by their handles.
@@ -42,12 +51,17 @@ impl Drop for Module {
 impl Module {
     /// The handle of a kernel.
     pub(crate) fn function(&self, name: &str) -> Answer<u64> {
-        self.functions.get(name).copied().ok_or(Code::NOT_FOUND)
+        let found = self.functions.get(name).copied();
+        found.ok_or_else(|| {
+            tracing::debug!(name, "a kernel that was asked for is not there");
+            Code::NOT_FOUND
+        })
     }
 
     /// Handles of all kernels.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = u64> {
-        self.functions.values().copied()
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = u64> {
+        let names = self.code.kernels().map(|(name, _)| name);
+        names.filter_map(|name| self.functions.get(name).copied())
     }
 }
 
@@ -68,7 +82,10 @@ impl Context {
         })?;
         let module = handle();
         let mut all = lock(&FUNCTIONS);
-        let functions = code.kernels().map(|(name, kernel)| {
+        let others = code.functions().filter(|name| code.kernel(name).is_none());
+        let kernels = code.kernels().map(|(name, kernel)| (name, Some(kernel)));
+        let functions = kernels.chain(others.map(|name| (name, None)));
+        let functions = functions.map(|(name, kernel)| {
             let handle = handle();
             let function = Function {
                 context: self.handle,

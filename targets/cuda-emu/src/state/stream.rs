@@ -254,7 +254,7 @@ mod tests {
                 memory: 1 << 20,
                 ..ptx_emu::Options::default()
             },
-            copies_in_order: true,
+            is_strict: true,
             report: Arc::new(|_| ()),
         };
         let gpu = Gpu::new(0, options).unwrap();

@@ -50,7 +50,7 @@ impl Gpu {
         Self::with(true)
     }
 
-    pub(crate) fn with(copies_in_order: bool) -> Self {
+    pub(crate) fn with(is_strict: bool) -> Self {
         let said = Arc::<Mutex<Vec<String>>>::default();
         let heard = Arc::clone(&said);
         let number = cuda_emu::add_gpu(GpuOptions {
@@ -59,7 +59,7 @@ impl Gpu {
                 processors: 2,
                 ..Options::default()
             },
-            copies_in_order,
+            is_strict,
             report: Arc::new(move |line| heard.lock().unwrap().push(line.to_owned())),
         });
         let number = number.expect("memory");

@@ -110,7 +110,7 @@ fn in_turn(
         }
         work()
     };
-    if !context.gpu.copies_in_order {
+    if !context.gpu.is_strict {
         return context.queue(stream, delayed);
     }
     let _order = lock(&context.engine.order);
