@@ -93,7 +93,8 @@ fn costs_are_counted() {
         line.split_whitespace().last().unwrap().to_owned()
     };
     assert_eq!(row("instructions of warps"), "21");
-    assert_eq!(row("stores to mapped memory, transactions"), "0");
+    // What has not happened is not listed.
+    assert!(!table.stderr.contains("mapped memory"), "{}", table.stderr);
     assert!(
         table.stderr.contains("no call of GOMP_target_ext"),
         "{}",
