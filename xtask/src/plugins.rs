@@ -17,7 +17,7 @@ struct Plugin {
     versions: Option<&'static str>,
 }
 
-const PLUGINS: [Plugin; 3] = [
+const PLUGINS: [Plugin; 4] = [
     Plugin {
         package: "libgomp-plugin-nvptx",
         built: "libgomp_plugin_nvptx.so",
@@ -28,6 +28,13 @@ const PLUGINS: [Plugin; 3] = [
         package: "libgomp-plugin-gcn",
         built: "libgomp_plugin_gcn.so",
         loaded: "libgomp-plugin-gcn.so.1",
+        versions: None,
+    },
+    // NVIDIA's driver, emulated, in a folder of its own: beside GCC's plugin, and not in place of it.
+    Plugin {
+        package: "libcuda",
+        built: "libcuda_emulated.so",
+        loaded: "emulated/libcuda.so.1",
         versions: None,
     },
     Plugin {
@@ -63,6 +70,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
             .find(|file| file.ends_with(name))
             .with_context(|| format!("{} builds no {name}", plugin.package))?;
         let to = out.join(plugin.loaded);
+        let folder = to.parent().unwrap_or(&out);
+        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         // Replaces the old file instead of writing to it, since running programs may have loaded
         // it.
         let _ = std::fs::remove_file(&to);

@@ -59,6 +59,26 @@ const fn for_ampere(level: &'static str) -> Build {
     }
 }
 
+/// Programs that also work with GCC's own plugin, which runs on the emulated driver. Most others need what
+/// its plugin lacks: docs/gcc.md lists it.
+const WITH_GCCS_PLUGIN: [&str; 12] = [
+    "allocators",
+    "host_libc",
+    "indirect",
+    "many_requests",
+    "maps_absent",
+    "maps_present",
+    "nested_calls",
+    "no_data",
+    "numbers",
+    "recursion",
+    "several_regions",
+    "struct_members",
+];
+
+/// The folder with the emulated driver, beside our plugin.
+const EMULATED: &str = "emulated";
+
 /// The name for no device.
 const NONE: &str = "none";
 
@@ -213,6 +233,25 @@ impl Bench {
         })
     }
 
+    /// Runs a program with GCC's own plugin on the emulated driver, which says the same as with ours.
+    fn test_with_gccs_plugin(&self, program: &Program) -> Result<(), String> {
+        let emulated = self.plugin.as_ref().map(|plugin| plugin.join(EMULATED));
+        let emulated = emulated.ok_or("no folder with the emulated driver")?;
+        let theirs = self.run(program, BUILDS[0], Some(&emulated), |command| {
+            command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        })?;
+        judge(program, &theirs)?;
+        let ours = self.run_on("emu", program, BUILDS[0])?;
+        judge(program, &ours)?;
+        if theirs.stdout == ours.stdout {
+            return Ok(());
+        }
+        Err(format!(
+            "with GCC's plugin it prints {:?}, with ours {:?}",
+            theirs.stdout, ours.stdout
+        ))
+    }
+
     /// Runs a program, and judges how it ended.
     fn test(&self, device: &str, program: &Program, build: Build) -> Result<(), String> {
         let outcome = self.run_on(device, program, build)?;
@@ -287,6 +326,11 @@ fn main() -> ExitCode {
     if let Some(program) = programs.iter().find(|program| program.name == "no_data") {
         trials.extend(guards(bench.as_ref().ok(), program));
     }
+    // Programs built earlier are run where there is a GPU.
+    let is_emulated = devices.iter().any(|device| device.starts_with("emu"));
+    if is_emulated && bench.as_ref().map_or(true, |bench| bench.gcc().is_some()) {
+        trials.extend(with_gccs_plugin(bench.as_ref().ok(), &programs));
+    }
     // For programs built earlier there is no GCC to check their contents.
     let from_gcc = bench.as_ref().map_or(true, |bench| bench.gcc().is_some());
     if from_gcc && devices.iter().any(|device| device != NONE) {
@@ -338,6 +382,20 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
         bench.test(&device, &program, build)
     })
     .with_ignored_flag(bench.is_none() || lacks.is_some())
+}
+
+/// The tests of GCC's own plugin on the emulated driver.
+fn with_gccs_plugin(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
+    let trial = |name: &&str| {
+        let title = format!("gccs_plugin::{name}");
+        let program = programs.iter().find(|program| program.name == *name);
+        let program = program.cloned().ok_or_else(|| format!("no program {name}"));
+        test(bench, title, move |bench| {
+            bench.test_with_gccs_plugin(program.as_ref().map_err(Clone::clone)?)
+        })
+        .with_ignored_flag(bench.is_none())
+    };
+    WITH_GCCS_PLUGIN.iter().map(trial).collect()
 }
 
 /// The tests of error messages.
