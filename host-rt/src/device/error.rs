@@ -132,7 +132,8 @@ pub enum DeviceError {
     /// The memory could not be allocated for both host and device.
     #[error(
         "device `{device}` cannot map {bytes} bytes of host memory (REVOFF_SLOTS and \
-         REVOFF_BOUNCE set the size of the memory for calls; `ulimit -l` may limit it)"
+         REVOFF_BOUNCE set the size of the memory for calls; `ulimit -l` may limit it, on emulated GPUs \
+         REVOFF_EMU_MEMORY)"
     )]
     NoMappedMemory {
         /// The device.

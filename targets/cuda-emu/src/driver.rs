@@ -294,6 +294,8 @@ pub fn counts() -> Counts {
 /// # Errors
 /// Those of `add`, and that the driver is another process's.
 pub(crate) fn start(add: impl FnOnce() -> Answer) -> Answer {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _held = lock(&ONE_AT_A_TIME);
     let process = std::process::id();
     // Acquire pairs with the release below, on another thread.
     match DRIVER.started_in.load(Ordering::Acquire) {

@@ -16,8 +16,9 @@ use crate::state::gpu::GpuOptions;
 /// The architecture of plain `emu`.
 const DEFAULT_ARCH: &str = "sm_90";
 
-/// What is logged unless `REVOFF_LOG` says otherwise: calls of functions that are not supported.
-const SHOWN: &str = "cuda_emu::functions=warn";
+/// What is logged unless `REVOFF_LOG` says otherwise: images that are not loaded and why, kernels that are not
+/// launched, functions that are not supported.
+const SHOWN: &str = "cuda_emu=warn";
 
 /// Adds them.
 pub(crate) fn add_gpus() -> Answer {

@@ -1,6 +1,8 @@
-/* Memory that the kernel itself allocates, passed to host regions. A GPU's driver cannot copy
-   it.
-   only: emu */
+/* Memory that the kernel itself allocates, passed to a host region. The driver cannot copy it: the
+   program ends with an error that names the address.
+   ends: error
+   output: cannot call host function
+   output: memory that a kernel allocated */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -9,12 +9,14 @@ use cudarc::driver::sys::{
     CUdevice_attribute, CUfunction, CUfunction_attribute, CUresult, CUstream,
 };
 
+use targets::count::Count;
+
 use super::CudaDevice;
 use super::event::CudaEvent;
 use super::module::{CudaModule, attribute};
 use crate::device::gpu::launch::{GpuLaunch, KernelEnd};
 use crate::device::{
-    DeviceError, Fault, Global, Grid, LaunchContext, Module, Outcome, Params, Running,
+    BlockShape, DeviceError, Fault, Global, Grid, LaunchContext, Module, Outcome, Params, Running,
 };
 
 /// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
@@ -52,7 +54,7 @@ pub(super) unsafe fn start(
     let function = kernel.address.0 as CUfunction;
     let block = launch.block;
     let [x, y, z] = block.of_x(grid)?;
-    check_grid(device, function, grid, block.lanes)?;
+    check_grid(device, function, grid, block)?;
     let event = Arc::new(device.events.take()?);
     let mut pointers: Vec<*mut c_void> = params
         .iter()
@@ -106,25 +108,21 @@ pub(super) fn check(
 ) -> Result<(), DeviceError> {
     let _entered = device.context.enter()?;
     launch.block.of_x(grid)?;
-    check_grid(
-        device,
-        kernel.address.0 as CUfunction,
-        grid,
-        launch.block.lanes,
-    )
+    check_grid(device, kernel.address.0 as CUfunction, grid, launch.block)
 }
 
 fn check_grid(
     device: &CudaDevice,
     function: CUfunction,
     grid: Grid,
-    lanes: u32,
+    block: BlockShape,
 ) -> Result<(), DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X as MAX_TEAMS,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED,
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS,
     };
-    let threads = grid.threads_of_team(lanes)?;
+    let threads = grid.threads_of_team(block.lanes)?;
     let most = device.context.attribute(MAX_TEAMS);
     if grid.teams > most {
         return Err(grid.bad(format!("a launch has at most {most} teams")));
@@ -141,6 +139,22 @@ fn check_grid(
     if threads > most {
         return Err(grid.bad(format!(
             "with the registers that this kernel takes, a team has at most {most} threads"
+        )));
+    }
+    if block.shared_bytes == 0 {
+        return Ok(());
+    }
+    let own = attribute(
+        &device.context,
+        function,
+        CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    )?;
+    let most = device.context.attribute(MAX_SHARED).saturating_sub(own);
+    if block.shared_bytes > most {
+        return Err(grid.bad(format!(
+            "beside the shared memory of its variables, a team of this kernel has at most {}, not {}",
+            Count(most.into(), "byte"),
+            block.shared_bytes
         )));
     }
     Ok(())

@@ -2,9 +2,8 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
-
-use device_arena::bytes::{copy_from_shared, copy_to_shared};
 
 use crate::api::copy::place::Range;
 use crate::code::{Answer, Code};
@@ -90,9 +89,9 @@ fn wait_value<const BYTES: usize>(
     context.queue(&stream, move || {
         let mut found = [0; 8];
         let place = range.resolve(&gpu)?;
-        // SAFETY: `resolve` vouches for the word.
+        // SAFETY: the range, which `resolve` has found, has that many bytes.
         let mut look = || unsafe {
-            copy_from_shared(found.as_mut_ptr(), place.at(), BYTES);
+            place.read(&gpu, 0, found.as_mut_ptr(), BYTES);
             u64::from_le_bytes(found)
         };
         while !is_met(look(), value, 8 * BYTES as u32) {
@@ -101,6 +100,8 @@ fn wait_value<const BYTES: usize>(
             }
             std::thread::sleep(TICK);
         }
+        // Acquire: what the word announces is visible to what follows in the stream.
+        fence(Ordering::Acquire);
         Ok(())
     })
 }
@@ -120,9 +121,10 @@ fn write_value<const BYTES: usize>(
     let gpu = Arc::clone(&context.gpu);
     context.queue(&stream, move || {
         let place = range.resolve(&gpu)?;
-        // SAFETY: `resolve` vouches for the word.
-        unsafe { copy_to_shared(place.at(), value.to_le_bytes().as_ptr(), BYTES) };
-        gpu.machine.host_wrote(address, BYTES as u64);
+        // Release: who sees the word sees what precedes it in the stream.
+        fence(Ordering::Release);
+        // SAFETY: the range, which `resolve` has found, has that many bytes.
+        unsafe { place.write(&gpu, 0, value.to_le_bytes().as_ptr(), BYTES) };
         Ok(())
     })
 }

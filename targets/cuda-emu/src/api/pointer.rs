@@ -56,17 +56,36 @@ fn known(address: u64) -> Answer<Known> {
     found.or_else(registered).ok_or(Code::INVALID_VALUE)
 }
 
+const CONTEXT: u32 = P::CU_POINTER_ATTRIBUTE_CONTEXT as u32;
+const MEMORY_TYPE: u32 = P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE as u32;
+const DEVICE_POINTER: u32 = P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER as u32;
+const HOST_POINTER: u32 = P::CU_POINTER_ATTRIBUTE_HOST_POINTER as u32;
+const BUFFER_ID: u32 = P::CU_POINTER_ATTRIBUTE_BUFFER_ID as u32;
+const IS_MANAGED: u32 = P::CU_POINTER_ATTRIBUTE_IS_MANAGED as u32;
+const DEVICE_ORDINAL: u32 = P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as u32;
+const RANGE_START: u32 = P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as u32;
+const RANGE_SIZE: u32 = P::CU_POINTER_ATTRIBUTE_RANGE_SIZE as u32;
+const MAPPED: u32 = P::CU_POINTER_ATTRIBUTE_MAPPED as u32;
+
+/// The size of an attribute's value.
+enum Width {
+    Flag,
+    Word,
+    Address,
+}
+
+fn width(attribute: u32) -> Option<Width> {
+    match attribute {
+        MAPPED => Some(Width::Flag),
+        MEMORY_TYPE | IS_MANAGED | DEVICE_ORDINAL => Some(Width::Word),
+        CONTEXT | DEVICE_POINTER | HOST_POINTER | BUFFER_ID | RANGE_START | RANGE_SIZE => {
+            Some(Width::Address)
+        }
+        _ => None,
+    }
+}
+
 fn attribute(data: Out<c_void>, attribute: u32, address: u64) -> Answer {
-    const CONTEXT: u32 = P::CU_POINTER_ATTRIBUTE_CONTEXT as u32;
-    const MEMORY_TYPE: u32 = P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE as u32;
-    const DEVICE_POINTER: u32 = P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER as u32;
-    const HOST_POINTER: u32 = P::CU_POINTER_ATTRIBUTE_HOST_POINTER as u32;
-    const BUFFER_ID: u32 = P::CU_POINTER_ATTRIBUTE_BUFFER_ID as u32;
-    const IS_MANAGED: u32 = P::CU_POINTER_ATTRIBUTE_IS_MANAGED as u32;
-    const DEVICE_ORDINAL: u32 = P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as u32;
-    const RANGE_START: u32 = P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as u32;
-    const RANGE_SIZE: u32 = P::CU_POINTER_ATTRIBUTE_RANGE_SIZE as u32;
-    const MAPPED: u32 = P::CU_POINTER_ATTRIBUTE_MAPPED as u32;
     let Known {
         kind,
         is_managed,
@@ -96,7 +115,7 @@ pub extern "C" fn cuPointerGetAttribute(data: Out<c_void>, which: u32, address: 
 }
 
 /// Unlike `cuPointerGetAttribute`, it accepts addresses of which nothing is known: their attributes
-/// are 0, and only those of types matter.
+/// are 0.
 pub extern "C" fn cuPointerGetAttributes(
     count: u32,
     which: In<u32>,
@@ -106,21 +125,14 @@ pub extern "C" fn cuPointerGetAttributes(
     with_driver("cuPointerGetAttributes", |_| {
         let (which, data) = (which.all(count as usize)?, data.all(count as usize)?);
         for (which, data) in which.into_iter().zip(data) {
-            let is_known = known(address).is_ok();
-            if is_known {
-                let _ = attribute(Out::new(data), which, address);
-            } else {
-                const WORDS: [u32; 3] = [
-                    P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE as u32,
-                    P::CU_POINTER_ATTRIBUTE_IS_MANAGED as u32,
-                    P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as u32,
-                ];
-                if WORDS.contains(&which) {
-                    let is_ordinal = which == WORDS[2];
-                    Out::new(data.cast()).set(if is_ordinal { -2 } else { 0 })?;
-                } else {
-                    Out::new(data.cast()).set(0u64)?;
-                }
+            if attribute(Out::new(data), which, address).is_ok() {
+                continue;
+            }
+            match width(which).ok_or(Code::INVALID_VALUE)? {
+                Width::Word if which == DEVICE_ORDINAL => Out::new(data.cast()).set(-2i32)?,
+                Width::Word => Out::new(data.cast()).set(0u32)?,
+                Width::Address => Out::new(data.cast()).set(0u64)?,
+                Width::Flag => Out::new(data.cast()).set(0u8)?,
             }
         }
         Ok(())

@@ -38,8 +38,13 @@ pub extern "C" fn cuStreamCreateWithPriority(stream: Out<u64>, flags: u32, prior
 pub extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
     let is_owner = |context: &Context| lock(&context.owned).streams.contains_key(&stream);
     with_owner("cuStreamDestroy_v2", is_owner, |context| {
-        let destroyed = lock(&context.owned).streams.remove(&stream);
-        destroyed.ok_or(Code::INVALID_HANDLE)?.close();
+        let mut owned = lock(&context.owned);
+        let destroyed = owned.streams.remove(&stream);
+        let destroyed = destroyed.ok_or(Code::INVALID_HANDLE)?;
+        destroyed.close();
+        // Its work goes on, and others still wait for it.
+        owned.ending.retain(|stream| !stream.end().is_reached());
+        owned.ending.push(destroyed);
         Ok(())
     })
 }
@@ -48,7 +53,7 @@ pub extern "C" fn cuStreamQuery<const DEFAULT: u64>(stream: u64) -> u32 {
     QUERIES.fetch_add(1, Ordering::Relaxed);
     with_context("cuStreamQuery", |context| {
         let stream = context.stream(stream, DEFAULT)?;
-        context.end(&stream)?.query()
+        context.query(&stream)
     })
 }
 

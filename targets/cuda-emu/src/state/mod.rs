@@ -60,6 +60,8 @@ pub(crate) struct Owned {
     /// Memory of the host's that is mapped: flags.
     pub(crate) registered: BTreeMap<u64, u32>,
     pub(crate) streams: HashMap<u64, Arc<Stream>>,
+    /// Streams that were destroyed and have pending work.
+    pub(crate) ending: Vec<Arc<Stream>>,
     pub(crate) events: HashMap<u64, Arc<Event>>,
     pub(crate) modules: HashMap<u64, Arc<Module>>,
     /// The modules of libraries, by the handles of these; not the caller's to unload.
@@ -75,7 +77,7 @@ impl Owned {
     /// All streams.
     pub(crate) fn all_streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
         let default = self.legacy.iter().chain(self.of_threads.values());
-        self.streams.values().chain(default)
+        self.streams.values().chain(&self.ending).chain(default)
     }
 
     /// All modules.
@@ -179,7 +181,7 @@ impl Context {
         ];
         let leaked = counts.into_iter().filter(|&(_, count)| count > 0);
         let say = |(what, count): (&str, usize)| {
-            tracing::warn!(count, "a context is destroyed with {what}");
+            tracing::info!(count, "a context is destroyed with {what}");
             count as u64
         };
         leaked.map(say).sum()

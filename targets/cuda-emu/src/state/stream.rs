@@ -1,5 +1,6 @@
 //! Streams: one thread each, which performs operations in order.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -111,7 +112,8 @@ impl Stream {
         self.progress.add_worker();
         let thread = std::thread::Builder::new()
             .name("stream".to_owned())
-            .stack_size(256 << 10)
+            // Functions of the host run on it.
+            .stack_size(2 << 20)
             .spawn(move || worker.work(&receiver));
         if thread.is_err() {
             self.progress.remove_worker();
@@ -122,11 +124,13 @@ impl Stream {
 
     fn work(&self, work: &Receiver<Work>) {
         for work in work {
-            // Nothing starts in a broken context.
-            if self.progress.broken().is_none()
-                && let Err(code) = work()
-            {
-                self.progress.break_with(code);
+            // Nothing starts in a broken context. A fault of the emulator's own breaks it: nobody would
+            // wait for the end of this thread.
+            if self.progress.broken().is_none() {
+                let done = catch_unwind(AssertUnwindSafe(work));
+                if let Err(code) = done.unwrap_or(Err(Code::UNKNOWN)) {
+                    self.progress.break_with(code);
+                }
             }
             self.progress.advance(|| {
                 // Release: see `is_reached`.
@@ -201,7 +205,8 @@ impl Context {
         let owned = lock(&self.owned);
         let places: Vec<_> = match stream.order {
             Order::Legacy => {
-                let streams = owned.streams.values().chain(owned.of_threads.values());
+                let streams = owned.streams.values().chain(&owned.ending);
+                let streams = streams.chain(owned.of_threads.values());
                 let blocking = streams.filter(|other| other.order == Order::Blocking);
                 blocking.map(Stream::end).collect()
             }
@@ -225,6 +230,15 @@ impl Context {
             implied.iter().try_for_each(Place::wait)?;
             work()
         }))
+    }
+
+    /// Whether everything that precedes the next operation of a stream is done.
+    pub(crate) fn query(&self, stream: &Arc<Stream>) -> Answer {
+        if self.implied(stream).is_empty() {
+            stream.end().query()
+        } else {
+            Err(Code::NOT_READY)
+        }
     }
 
     /// The place after everything that precedes the next operation of a stream.

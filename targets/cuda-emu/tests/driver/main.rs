@@ -248,6 +248,34 @@ fn streams_take_their_time() {
     works(cu!(cuModuleUnload(module => u64)));
 }
 
+/// A stream that is destroyed does its work, and others wait for it.
+#[test]
+fn a_destroyed_stream_is_waited_for() {
+    let gpu = Gpu::new();
+    let (wait_for, _) = gpu.kernel("wait_for");
+    let flag = gpu.pinned(4);
+    // SAFETY: the memory is this test's.
+    unsafe { flag.write_volatile(0) };
+    let mut at = flag;
+    let stream = gpu.stream();
+    works(launch(wait_for, stream, &mut [(&raw mut at).cast()]));
+    works(cu!(cuStreamDestroy_v2(stream => u64)));
+    // SAFETY: as above; it stays until the thread has ended.
+    let flag = unsafe { AtomicU32::from_ptr(flag) };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(30));
+            flag.store(1, Ordering::Release);
+        });
+        works(cu!(cuCtxSynchronize()));
+        assert_eq!(
+            flag.load(Ordering::Acquire),
+            1,
+            "its kernel was still running"
+        );
+    });
+}
+
 /// The legacy default stream waits for blocking streams and they for it; others go on.
 #[test]
 fn default_streams_wait_as_documented() {

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use conformance::Target;
 use host_rt::env::Env;
+use host_rt::targets::DeviceArch;
 use host_rt::{Image, device};
 
 /// The variable with the folder of images for GPUs that `cargo xtask images` wrote.
@@ -119,9 +120,11 @@ fn for_gpu(target: &Target) -> Result<Image, String> {
     let file = Image::open(Path::new(&folder).join(FILE)).map_err(|e| e.to_string())?;
     // Without opening an emulated GPU: calls of its driver may be about to fail.
     let arch = match target.device.strip_prefix("emu:") {
-        Some(arch) => arch
-            .parse()
-            .map_err(|_| format!("`{arch}` is no architecture"))?,
+        // It runs text alone.
+        Some(arch) => match arch.parse() {
+            Ok(DeviceArch::Nvidia(sm)) => DeviceArch::Emulated(sm),
+            _ => return Err(format!("`{arch}` is no architecture of NVIDIA's")),
+        },
         None => {
             let device = device::open(target.device, &Env::default()).map_err(|e| e.to_string())?;
             device.arch()

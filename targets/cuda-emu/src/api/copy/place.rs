@@ -17,7 +17,9 @@ pub(crate) enum Range {
     Device(u64, usize),
     /// Pinned memory.
     Pinned(Weak<Pinned>, u64),
-    /// The host's memory, mapped or not, which the caller keeps.
+    /// The host's memory that is mapped, which the caller keeps.
+    Registered(u64),
+    /// The host's ordinary memory, which the caller keeps.
     Host(u64),
 }
 
@@ -36,7 +38,7 @@ impl Range {
         let memory = context.gpu.machine.memory();
         let registered = memory.registered_range(address, len as u64);
         registered
-            .map(|_| Self::Host(address))
+            .map(|_| Self::Registered(address))
             .ok_or(Code::INVALID_VALUE)
     }
 
@@ -76,9 +78,10 @@ impl Range {
                 let at = held.host.as_ptr().wrapping_add(offset as usize);
                 Ok(place(at, *address, true, Some(held)))
             }
-            Self::Host(address) => {
+            Self::Registered(address) | Self::Host(address) => {
                 let at = std::ptr::with_exposed_provenance_mut(*address as usize);
-                Ok(place(at, *address, false, None))
+                let is_shared = matches!(self, Self::Registered(_));
+                Ok(place(at, *address, is_shared, None))
             }
         }
     }
@@ -94,16 +97,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The host's pointer to its first byte.
-    pub(crate) fn at(&self) -> *mut u8 {
-        self.at
-    }
-
     /// Copies bytes from it.
     ///
     /// # Safety
     /// There are `len` bytes from `offset` on, and at `to`.
-    pub(super) unsafe fn read(&self, gpu: &Gpu, offset: usize, to: *mut u8, len: usize) {
+    pub(crate) unsafe fn read(&self, gpu: &Gpu, offset: usize, to: *mut u8, len: usize) {
         let from = self.at.wrapping_add(offset);
         if self.is_shared {
             // SAFETY: the caller's promise; blocks of device memory and of pinned memory begin at
@@ -121,7 +119,7 @@ impl Place {
     ///
     /// # Safety
     /// There are `len` bytes from `offset` on, and at `from`.
-    pub(super) unsafe fn write(&self, gpu: &Gpu, offset: usize, from: *const u8, len: usize) {
+    pub(crate) unsafe fn write(&self, gpu: &Gpu, offset: usize, from: *const u8, len: usize) {
         let to = self.at.wrapping_add(offset);
         if self.is_shared {
             let address = self.address + offset as u64;
