@@ -24,13 +24,13 @@ programs that contain only machine code for GPUs (cubins) do not run.
 Faults of kernels are printed with the thread, the line and the address. Exit status: that
 of the program; 2 the command line or the environment is invalid.")]
 pub(crate) struct Options {
-    /// The GPU's architecture
-    #[arg(long, value_name = "SM", default_value = "sm_90")]
-    device: String,
+    /// The GPU's architecture [default: sm_90, or REVOFF_EMU_ARCH]
+    #[arg(long, value_name = "SM")]
+    device: Option<String>,
 
-    /// How many of them
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=64))]
-    devices: u32,
+    /// How many of them [default: 1, or REVOFF_EMU_DEVICES]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=64))]
+    devices: Option<u32>,
 
     /// Report races: unordered accesses of threads to the same memory are faults
     #[arg(long)]
@@ -41,11 +41,11 @@ pub(crate) struct Options {
     costs: bool,
 
     /// Print each instruction of one thread: BLOCK.THREAD
-    #[arg(long, value_name = "B.T")]
+    #[arg(long, value_name = "B.T", value_parser = place)]
     trace: Option<String>,
 
     /// Print the folder for LD_LIBRARY_PATH instead of running a program
-    #[arg(long, conflicts_with = "program")]
+    #[arg(long, conflicts_with_all = ["program", "device", "devices", "check", "costs", "trace"])]
     path: bool,
 
     /// The program and its arguments
@@ -54,13 +54,12 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    match options.device.parse() {
-        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => {}
-        _ => bail!(
-            "--device {}: no architecture; there are {}",
-            options.device,
+    match &options.device {
+        Some(device) if !is_architecture(device) => bail!(
+            "--device {device}: no architecture; there are {}",
             host_rt::targets::device_arch::nvidia_names()
         ),
+        _ => {}
     }
     let folder = image_build::emulated_driver()?;
     if options.path {
@@ -75,8 +74,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     command
         .args(arguments)
         .env("LD_LIBRARY_PATH", with_folder(&folder))
-        .env("REVOFF_EMU_ARCH", &options.device)
-        .env("REVOFF_EMU_DEVICES", options.devices.to_string());
+        .envs(
+            options
+                .device
+                .as_ref()
+                .map(|arch| ("REVOFF_EMU_ARCH", arch)),
+        )
+        .envs(
+            options
+                .devices
+                .map(|count| ("REVOFF_EMU_DEVICES", count.to_string())),
+        );
     if options.check {
         command.env("REVOFF_EMU_CHECK", "1");
     }
@@ -89,6 +97,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // Returns only if it fails.
     let error = command.exec();
     bail!("{}: {error}", Path::new(program).display())
+}
+
+fn is_architecture(device: &str) -> bool {
+    matches!(device.parse(), Ok(DeviceArch::Nvidia(sm)) if sm.exists())
+}
+
+/// Checks a thread's place, `BLOCK.THREAD`.
+fn place(text: &str) -> Result<String, String> {
+    let numbers = text.split_once('.');
+    let is_place = numbers.is_some_and(|(block, thread)| {
+        block.parse::<u32>().is_ok() && thread.parse::<u32>().is_ok()
+    });
+    let place = is_place.then(|| text.to_owned());
+    place.ok_or_else(|| "a block and a thread expected, as 0.31".to_owned())
 }
 
 /// The search path of the loader, with this folder first.

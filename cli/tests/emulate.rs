@@ -17,6 +17,10 @@ fn a_wrong_command_line_is_named() {
         ),
         (&["--devices", "65", "--", "true"], "65 is not in 0..=64"),
         (&["--path", "--", "true"], "cannot be used with"),
+        (
+            &["--trace", "7", "--", "true"],
+            "a block and a thread expected",
+        ),
         (&[], "required arguments were not provided"),
         (&["true"], "unexpected argument"),
     ] {

@@ -52,7 +52,11 @@ pub extern "C" fn cuDeviceGetByPCIBusId(device: Out<i32>, id: Text) -> u32 {
     with_driver("cuDeviceGetByPCIBusId", |driver| {
         let id = id.read()?.to_ascii_lowercase();
         let mut all = 0..driver.gpu_count() as i32;
-        let is_it = |number: &i32| bus_id(*number).ends_with(&id) && !id.is_empty();
+        // The domain may be missing.
+        let is_it = |number: &i32| {
+            let whole = bus_id(*number);
+            whole == id || whole.split_once(':').is_some_and(|(_, rest)| rest == id)
+        };
         device.set(all.find(is_it).ok_or(Code::INVALID_DEVICE)?)
     })
 }

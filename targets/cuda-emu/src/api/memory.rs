@@ -15,6 +15,9 @@ use crate::settings::settings;
 use crate::state::Context;
 use crate::state::memory::PinnedKind;
 
+/// Lower addresses are offsets in shared and local memory for the emulator.
+const LOWEST: u64 = 1 << 32;
+
 /// The alignment of rows, `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT` and more.
 const PITCH: usize = 512;
 
@@ -183,6 +186,10 @@ pub extern "C" fn cuMemHostRegister_v2(host: u64, bytes: usize, flags: u32) -> u
         let pointer = NonNull::new(pointer).ok_or(Code::INVALID_VALUE)?;
         if bytes == 0 || flags & !KNOWN != 0 || host.checked_add(bytes as u64).is_none() {
             return Err(Code::INVALID_VALUE);
+        }
+        if host < LOWEST {
+            tracing::warn!("memory of the host below 4 GiB cannot be registered");
+            return Err(Code::NOT_SUPPORTED);
         }
         let memory = context.gpu.machine.memory();
         // SAFETY: the driver's caller keeps the memory until it unregisters it, and orders its accesses
