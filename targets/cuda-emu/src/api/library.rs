@@ -25,7 +25,8 @@ struct Library {
 /// A kernel of a library, which is a function in each context.
 #[derive(Clone)]
 pub(crate) struct LibraryKernel {
-    library: u64,
+    /// Its library.
+    of: u64,
     name: Arc<str>,
 }
 
@@ -41,7 +42,7 @@ static ALL: LazyLock<Mutex<All>> = LazyLock::new(Mutex::default);
 pub(crate) fn function_of(context: &Context, handle: u64) -> Answer<u64> {
     let kernel = lock(&ALL).kernels.get(&handle).cloned();
     match kernel {
-        Some(kernel) => module(context, kernel.library)?.function(&kernel.name),
+        Some(kernel) => module(context, kernel.of)?.function(&kernel.name),
         None => Ok(handle),
     }
 }
@@ -82,7 +83,7 @@ fn add(context: &Context, library: Out<u64>, parts: Vec<Part>) -> Answer {
     for name in names {
         let kernel = handle();
         let of = LibraryKernel {
-            library: made,
+            of: made,
             name: name.as_str().into(),
         };
         all.kernels.insert(kernel, of);
@@ -138,7 +139,7 @@ pub extern "C" fn cuLibraryUnload(library: u64) -> u32 {
     with_driver("cuLibraryUnload", |_| {
         let mut all = lock(&ALL);
         all.libraries.remove(&library).ok_or(Code::INVALID_HANDLE)?;
-        all.kernels.retain(|_, kernel| kernel.library != library);
+        all.kernels.retain(|_, kernel| kernel.of != library);
         drop(all);
         for context in contexts() {
             let module = lock(&context.owned).libraries.remove(&library);
@@ -201,14 +202,12 @@ fn kernel_at(kernel: u64) -> Answer<LibraryKernel> {
 pub extern "C" fn cuKernelGetFunction(function: Out<u64>, kernel: u64) -> u32 {
     with_context("cuKernelGetFunction", |context| {
         let kernel = kernel_at(kernel)?;
-        function.set(module(context, kernel.library)?.function(&kernel.name)?)
+        function.set(module(context, kernel.of)?.function(&kernel.name)?)
     })
 }
 
 pub extern "C" fn cuKernelGetLibrary(library: Out<u64>, kernel: u64) -> u32 {
-    with_driver("cuKernelGetLibrary", |_| {
-        library.set(kernel_at(kernel)?.library)
-    })
+    with_driver("cuKernelGetLibrary", |_| library.set(kernel_at(kernel)?.of))
 }
 
 pub extern "C" fn cuKernelGetName(name: Out<*const c_char>, kernel: u64) -> u32 {
@@ -221,6 +220,6 @@ pub extern "C" fn cuKernelGetName(name: Out<*const c_char>, kernel: u64) -> u32 
 pub(crate) fn current_function(kernel: u64) -> Answer<(Arc<Context>, u64)> {
     let context = current_context()?;
     let kernel = kernel_at(kernel)?;
-    let function = module(&context, kernel.library)?.function(&kernel.name)?;
+    let function = module(&context, kernel.of)?.function(&kernel.name)?;
     Ok((context, function))
 }
