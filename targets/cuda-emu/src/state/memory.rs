@@ -94,7 +94,7 @@ impl Context {
         {
             return Some((start, block.size));
         }
-        // Most of what is no block is nothing.
+        // Most addresses that are in no block are in no variable either.
         self.gpu.machine.memory().host(address, len)?;
         let mut modules = owned.all_modules();
         modules.find_map(|module| {

@@ -14,8 +14,8 @@ use crate::image::{NoPtx, Part};
 pub(crate) struct Module {
     pub(crate) handle: u64,
     pub(crate) code: Arc<ptx_emu::Module>,
-    /// Handles of its functions, by their names: of its kernels, and of those that only device code calls,
-    /// since GCC's programs ask for these, too.
+    /// Handles of its functions, by their names. GCC's plugin asks for functions that only device code
+    /// calls, too, so these have handles as kernels do.
     functions: HashMap<String, u64>,
 }
 
