@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use host_rt::targets::DeviceArch;
 
@@ -104,13 +104,13 @@ fn is_architecture(device: &str) -> bool {
 }
 
 /// Checks a thread's place, `BLOCK.THREAD`.
-fn place(text: &str) -> Result<String, String> {
+fn place(text: &str) -> anyhow::Result<String> {
     let numbers = text.split_once('.');
     let is_place = numbers.is_some_and(|(block, thread)| {
         block.parse::<u32>().is_ok() && thread.parse::<u32>().is_ok()
     });
-    let place = is_place.then(|| text.to_owned());
-    place.ok_or_else(|| "a block and a thread expected, as 0.31".to_owned())
+    ensure!(is_place, "a block and a thread expected, as 0.31");
+    Ok(text.to_owned())
 }
 
 /// The search path of the loader, with this folder first.

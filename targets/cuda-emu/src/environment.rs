@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bus_cost::{CountCosts, ENTRY, Report};
-use emu_driver::process::{number, size};
+use emu_driver::process::{SettingError, number, size, value};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
@@ -14,7 +14,7 @@ use crate::driver::add_gpu;
 use crate::state::gpu::GpuOptions;
 
 /// The architecture of plain `emu`.
-const DEFAULT_ARCH: &str = "sm_90";
+const DEFAULT_ARCH: u32 = 90;
 
 /// What is logged unless `REVOFF_LOG` says otherwise: images that are not loaded and why, kernels that are not
 /// launched, functions that are not supported.
@@ -25,20 +25,19 @@ pub(crate) fn add_gpus() -> Answer {
     if let Err(error) = revoff_log::show(Some(SHOWN)) {
         report(&error.to_string());
     }
-    let added = describe().and_then(|(count, options)| {
-        for _ in 0..count {
-            add_gpu(options.clone()).map_err(|error| error.to_string())?;
-        }
-        Ok(())
-    });
-    added.map_err(|reason| {
-        report(&reason);
+    let say = |reason: &dyn std::error::Error| {
+        report(&reason.to_string());
         Code::INVALID_VALUE
-    })
+    };
+    let (count, options) = describe().map_err(|error| say(&error))?;
+    for _ in 0..count {
+        add_gpu(options.clone()).map_err(|error| say(&error))?;
+    }
+    Ok(())
 }
 
 /// The number of GPUs and their properties.
-fn describe() -> Result<(u64, GpuOptions), String> {
+fn describe() -> Result<(u64, GpuOptions), SettingError> {
     let defaults = Options::default();
     let machine = Options {
         sm: arch()?,
@@ -64,33 +63,32 @@ fn describe() -> Result<(u64, GpuOptions), String> {
     Ok((number("REVOFF_EMU_DEVICES", 1)?, options))
 }
 
-fn arch() -> Result<u32, String> {
-    let arch = std::env::var("REVOFF_EMU_ARCH").unwrap_or_else(|_| DEFAULT_ARCH.to_owned());
-    match arch.parse() {
-        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => Ok(sm.number),
-        _ => {
-            let names = targets::device_arch::nvidia_names();
-            Err(format!("REVOFF_EMU_ARCH={arch:?}: one of {names} expected"))
-        }
-    }
+fn arch() -> Result<u32, SettingError> {
+    let read = |text: &str| match text.parse() {
+        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => Some(sm.number),
+        _ => None,
+    };
+    let names = format!("one of {}", targets::device_arch::nvidia_names());
+    value("REVOFF_EMU_ARCH", DEFAULT_ARCH, &names, read)
 }
 
 /// The thread whose instructions are printed, `BLOCK.THREAD`.
-fn trace() -> Result<Option<Trace>, String> {
-    let Ok(text) = std::env::var("REVOFF_EMU_TRACE") else {
-        return Ok(None);
+fn trace() -> Result<Option<Trace>, SettingError> {
+    let read = |text: &str| {
+        let (block, thread) = text.split_once('.')?;
+        let (block, thread) = (block.parse().ok()?, thread.parse().ok()?);
+        Some(Some(Trace {
+            block: [block, 0, 0],
+            thread: [thread, 0, 0],
+            sink: Arc::new(report),
+        }))
     };
-    let numbers = text.split_once('.');
-    let numbers =
-        numbers.and_then(|(block, thread)| Some((block.parse().ok()?, thread.parse().ok()?)));
-    let (block, thread) = numbers.ok_or_else(|| {
-        format!("REVOFF_EMU_TRACE={text:?}: a block and a thread expected, as 0.31")
-    })?;
-    Ok(Some(Trace {
-        block: [block, 0, 0],
-        thread: [thread, 0, 0],
-        sink: Arc::new(report),
-    }))
+    value(
+        "REVOFF_EMU_TRACE",
+        None,
+        "a block and a thread (as 0.31)",
+        read,
+    )
 }
 
 fn costs() -> CountCosts {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use emu_driver::process::number;
+use emu_driver::process::{SettingError, number};
 
 /// The properties of the driver that tests change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,11 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// # Errors
-    /// A variable is not a number: what to tell the user.
-    fn read() -> Result<Self, String> {
+    /// A variable is not a number.
+    fn read() -> Result<Self, SettingError> {
         let default = Self::DEFAULT;
-        let is_set = |name, default: bool| Ok::<_, String>(number(name, default.into())? != 0);
+        let is_set =
+            |name, default: bool| Ok::<_, SettingError>(number(name, default.into())? != 0);
         Ok(Self {
             version: number("REVOFF_EMU_CUDA_VERSION", default.version as u64)? as i32,
             unified: is_set("REVOFF_EMU_UNIFIED", default.unified)?,
@@ -45,7 +46,7 @@ impl Settings {
     };
 }
 
-static SETTINGS: LazyLock<Result<Settings, String>> = LazyLock::new(Settings::read);
+static SETTINGS: LazyLock<Result<Settings, SettingError>> = LazyLock::new(Settings::read);
 
 /// Those of this process.
 pub(crate) fn settings() -> &'static Settings {
@@ -53,6 +54,6 @@ pub(crate) fn settings() -> &'static Settings {
 }
 
 /// Why they are not those of the environment.
-pub(crate) fn invalid() -> Option<&'static str> {
-    SETTINGS.as_ref().err().map(String::as_str)
+pub(crate) fn invalid() -> Option<&'static SettingError> {
+    SETTINGS.as_ref().err()
 }

@@ -11,32 +11,52 @@ pub fn handle() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// An invalid value in the environment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}={value:?}: {expected} expected")]
+pub struct SettingError {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// The allowed values.
+    pub expected: String,
+}
+
+/// A value from the environment, as `read` reads it.
+///
+/// # Errors
+/// `read` rejects it: it is none of the `expected` values.
+pub fn value<T>(
+    name: &'static str,
+    default: T,
+    expected: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, SettingError> {
+    let Ok(value) = std::env::var(name) else {
+        return Ok(default);
+    };
+    read(&value).ok_or_else(|| SettingError {
+        name,
+        value,
+        expected: expected.to_owned(),
+    })
+}
+
 /// A number from the environment.
 ///
 /// # Errors
-/// It is not a number: what to tell the user.
-pub fn number(name: &str, default: u64) -> Result<u64, String> {
-    match std::env::var(name) {
-        Ok(text) => {
-            let number = text.parse();
-            number.map_err(|_| format!("{name}={text:?}: a number expected"))
-        }
-        Err(_) => Ok(default),
-    }
+/// It is not a number.
+pub fn number(name: &'static str, default: u64) -> Result<u64, SettingError> {
+    value(name, default, "a number", |text| text.parse().ok())
 }
 
 /// A size from the environment, as [`parse_bytes`] reads it.
 ///
 /// # Errors
-/// It is no size: what to tell the user.
-pub fn size(name: &str, default: u64) -> Result<u64, String> {
-    match std::env::var(name) {
-        Ok(text) => {
-            let size = parse_bytes(&text);
-            size.ok_or_else(|| format!("{name}={text:?}: a size expected, such as 16G"))
-        }
-        Err(_) => Ok(default),
-    }
+/// It is no size.
+pub fn size(name: &'static str, default: u64) -> Result<u64, SettingError> {
+    value(name, default, "a size such as 16G", parse_bytes)
 }
 
 /// A size in bytes with an optional suffix K, M, G or T (powers of 1024).
@@ -68,7 +88,7 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 /// # Panics
 /// It is not a number.
 #[must_use]
-pub fn setting(name: &str, default: u64) -> u64 {
+pub fn setting(name: &'static str, default: u64) -> u64 {
     number(name, default).unwrap_or_else(|reason| panic!("{reason}"))
 }
 

@@ -12,7 +12,7 @@ pub extern "C" fn cuInit(flags: u32) -> u32 {
             return Err(Code::INVALID_VALUE);
         }
         if let Some(reason) = settings::invalid() {
-            environment::report(reason);
+            environment::report(&reason.to_string());
             return Err(Code::INVALID_VALUE);
         }
         start(environment::add_gpus)

@@ -31,8 +31,7 @@ const INTRODUCED: [(&str, i32); 18] = [
     ("cuStreamWriteValue64_v2", 11_070),
 ];
 
-/// Flags of a look-up, and its results.
-const LEGACY_STREAM: u64 = 1;
+/// The highest flag of a look-up, and its results.
 const PER_THREAD_STREAM: u64 = 2;
 const FOUND: u32 = 0;
 const NOT_FOUND: u32 = 1;
@@ -68,7 +67,7 @@ fn address(
     flags: u64,
     status: Out<u32>,
 ) -> Answer {
-    if flags > PER_THREAD_STREAM || flags == LEGACY_STREAM + PER_THREAD_STREAM {
+    if flags > PER_THREAD_STREAM {
         return Err(Code::INVALID_VALUE);
     }
     if version > settings().version / 1000 * 1000 + 999 {
