@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::access::{Effects, Ids, addresses, atom, load, store};
 use super::block_state::BlockState;
+use super::compute::compute;
 use super::costs::Executed;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
@@ -12,14 +13,13 @@ use super::group::State;
 use super::launch::Launch;
 use super::private_memory::PrivateMemory;
 use super::rendezvous::{collective, join};
-use super::space::{Spaces, is_in, window};
+use super::space::Spaces;
+use super::straight::Straight;
 use super::system;
 use super::warp::Warp;
-use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use crate::alu::{Lanes, Mask, lanes_of};
 use crate::code::Function;
-use crate::code::op::{
-    BarrierKind, Callee, FUNCTION_END, Instr, Logic, Op, Pc, PredSrc, Special, Src, StateSpace,
-};
+use crate::code::op::{BarrierKind, Callee, FUNCTION_END, Instr, Op, Pc, Src, StateSpace};
 use crate::error::FaultKind;
 use crate::spec::Model;
 
@@ -35,29 +35,30 @@ enum Flow {
 /// Executes up to `budget` instructions of a warp. Returns whether it executed any.
 pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Result<bool, Faulted> {
     let launch = Arc::clone(&block.launch);
+    let is_observed = warp.costs.is_some() || warp.traced.is_some() || block.clocks.is_some();
     let mut left = budget;
     let mut executed = 0u64;
     let mut result = Ok(());
     while left > 0 && result.is_ok() {
-        let Some((at, is_first)) = warp.choose() else {
+        let Some(chosen) = warp.choose() else {
             break;
         };
         let before = left;
-        result = run_group(
-            warp,
-            block,
-            &launch,
-            (at, is_first),
-            &mut left,
-            &mut executed,
-        );
+        let run_group = if is_observed {
+            run_group::<true>
+        } else {
+            run_group::<false>
+        };
+        result = run_group(warp, block, &launch, chosen, &mut left, &mut executed);
         warp.record_work((before - left).into());
     }
     launch.count(executed);
     result.map(|()| left < budget)
 }
 
-fn run_group(
+/// Executes instructions of a group, until another one may run. What counts, traces or checks
+/// instructions sees those of an observed group alone.
+fn run_group<const OBSERVED: bool>(
     warp: &mut Warp,
     block: &mut BlockState,
     launch: &Launch,
@@ -70,6 +71,16 @@ fn run_group(
     let function = &launch.module.functions[number as usize];
     let mut pc = warp.groups[at].pc;
     let mut lanes = warp.groups[at].lanes;
+    let mut count = lanes.count_ones();
+    let threads = Arc::clone(&warp.threads);
+    let mut ids = Ids {
+        launch,
+        index: block.index,
+        processor: block.processor,
+        warp: warp.number,
+        threads: &threads,
+        place: (number, pc),
+    };
     let fault = |pc: Pc| {
         move |(lanes, kind): LaneFault| Faulted {
             lanes,
@@ -80,6 +91,7 @@ fn run_group(
     };
     // The instruction from which on the group may meet others.
     let mut meets = 0;
+    let mut may_meet = true;
     loop {
         if pc >= meets {
             warp.groups[at].pc = pc;
@@ -87,7 +99,9 @@ fn run_group(
                 return Ok(());
             }
             lanes = warp.groups[at].lanes;
+            count = lanes.count_ones();
             meets = warp.next_meeting(at);
+            may_meet = warp.may_meet_after_jumps();
         }
         if *left == 0 || pc == FUNCTION_END {
             warp.groups[at].pc = pc;
@@ -99,6 +113,32 @@ fn run_group(
             }
             return Ok(());
         }
+        if !OBSERVED {
+            let records_stores = warp.is_diverged();
+            let straight = Straight {
+                function,
+                frame: warp.frames.get_mut(id),
+                lanes,
+                meets,
+                may_meet_after_jumps: may_meet,
+                records_stores,
+                spaces: spaces_of(launch, &block.shared, &warp.local),
+                ids: &ids,
+                progress: &mut block.progress,
+                polls_mapped_memory: &mut block.polls_mapped_memory,
+            };
+            let advance = straight.advance(pc, left);
+            *executed += advance.executed;
+            if let Some(lanes) = advance.fault {
+                // The other lanes have finished it.
+                warp.groups[at].pc = advance.pc + 1;
+                return Err(fault(advance.pc)(lanes));
+            }
+            if advance.pc != pc || *left == 0 {
+                pc = advance.pc;
+                continue;
+            }
+        }
         *left -= 1;
         let instr = &function.instrs[pc as usize];
         let frame = warp.frames.get_mut(id);
@@ -106,40 +146,42 @@ fn run_group(
             None => lanes,
             Some(guard) => lanes & frame.pred(guard),
         };
-        *executed += u64::from(active.count_ones());
-        let ids = Ids {
-            launch,
-            index: block.index,
-            processor: block.processor,
-            warp: warp.number,
-            threads: &warp.threads,
-            place: (number, pc),
-        };
+        *executed += u64::from(if active == lanes {
+            count
+        } else {
+            active.count_ones()
+        });
+        ids.place.1 = pc;
         let mut counted = None;
-        if let Some(costs) = &mut warp.costs
+        if OBSERVED
+            && let Some(costs) = &mut warp.costs
             && active != 0
         {
             let executed = Executed {
                 op: &instr.op,
-                site: (number, pc),
+                site: ids.place,
                 frame: id,
                 call: frame.call,
                 lanes,
                 active,
-                addresses: global_addresses(&instr.op, function, frame, &ids),
+                addresses: global_addresses(&instr.op, frame),
             };
             costs.record(&executed);
             counted = Some((costs, executed));
         }
         let mut is_stuck = false;
-        let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
+        let mut is_data = active == 0 || compute::<false>(&instr.op, frame, active, &ids);
         if !is_data {
             let spaces = spaces_of(launch, &block.shared, &warp.local);
             let (mut polls, mut changed, mut acted, mut polled) = (false, false, 0, None);
             let mut effects = Effects {
                 progress: &mut block.progress,
                 polls_mapped_memory: &mut block.polls_mapped_memory,
-                clocks: block.clocks.as_mut(),
+                clocks: if OBSERVED {
+                    block.clocks.as_mut()
+                } else {
+                    None
+                },
                 polls: &mut polls,
                 changed: &mut changed,
                 acted: &mut acted,
@@ -176,7 +218,7 @@ fn run_group(
                 }
             }
         }
-        if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
+        if OBSERVED && let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
             let is_active = (active >> lane) & 1 != 0;
             trace(launch, warp.frames.get(id), (pc, lane), is_active);
         }
@@ -185,6 +227,15 @@ fn run_group(
             if is_stuck {
                 warp.groups[at].pc = pc;
                 return Ok(());
+            }
+            continue;
+        }
+        if let Op::Branch { to } = instr.op
+            && active == lanes
+        {
+            pc = to;
+            if may_meet {
+                meets = 0;
             }
             continue;
         }
@@ -223,7 +274,7 @@ fn trace(launch: &Launch, frame: &Frame, (pc, lane): (Pc, usize), is_active: boo
     let place = launch.place(frame.function, pc);
     let instr = &launch.module.functions[frame.function as usize].instrs[pc as usize];
     let result = match instr.op.result() {
-        Some(d) if is_active => format!("  = {:#x}", frame.regs[d as usize][lane]),
+        Some(d) if is_active => format!("  = {:#x}", frame.reg(d)[lane]),
         _ if is_active => String::new(),
         _ => "  (not executed)".to_owned(),
     };
@@ -231,213 +282,6 @@ fn trace(launch: &Launch, frame: &Frame, (pc, lane): (Pc, usize), is_active: boo
         "{}:{}: {}{result}",
         place.part, place.line, place.text
     ));
-}
-
-/// Executes an arithmetic instruction; false for other instructions.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one arm for each kind of instruction"
-)]
-fn compute(op: &Op, function: &Function, frame: &mut Frame, active: Mask, ids: &Ids<'_>) -> bool {
-    let mut t: Lanes = [0; LANES];
-    match op {
-        Op::Nop => {}
-        Op::Un { f, d, a } => {
-            f(&mut t, active, frame.src(function, *a));
-            frame.set(*d, active, &t);
-        }
-        Op::Bin { f, d, a, b } => {
-            f(
-                &mut t,
-                active,
-                frame.src(function, *a),
-                frame.src(function, *b),
-            );
-            frame.set(*d, active, &t);
-        }
-        Op::Tri { f, d, a, b, c } => {
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            f(&mut t, active, a, b, frame.src(function, *c));
-            frame.set(*d, active, &t);
-        }
-        Op::Quad { f, d, a, b, c, e } => {
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            let (c, e) = (frame.src(function, *c), frame.src(function, *e));
-            f(&mut t, active, a, b, c, e);
-            frame.set(*d, active, &t);
-        }
-        Op::Carry {
-            f,
-            d,
-            a,
-            b,
-            c,
-            reads,
-            writes,
-        } => {
-            let carry = if *reads { frame.carry } else { 0 };
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            let out = f(&mut t, carry, a, b, frame.src(function, *c));
-            frame.set(*d, active, &t);
-            if *writes {
-                frame.carry = (frame.carry & !active) | (out & active);
-            }
-        }
-        Op::Convert { how, d, a } => {
-            let a = frame.src(function, *a);
-            for i in lanes_of(active) {
-                t[i] = how.apply(a[i]);
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::ConvertPair { how, d, a, b } => {
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            for i in lanes_of(active) {
-                t[i] = how.apply(a[i]) << 16 | how.apply(b[i]);
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::SetPred {
-            f,
-            pair,
-            p,
-            q,
-            a,
-            b,
-            with,
-        } => {
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            let holds = f(a, b);
-            let other = if *pair {
-                f(&upper(a), &upper(b))
-            } else {
-                !holds
-            };
-            let (holds, other) = (combine(frame, holds, *with), combine(frame, other, *with));
-            if let Some(p) = p {
-                frame.set_pred(*p, active, holds);
-            }
-            if let Some(q) = q {
-                frame.set_pred(*q, active, other);
-            }
-        }
-        Op::Set {
-            f,
-            pair,
-            d,
-            a,
-            b,
-            with,
-            one,
-        } => {
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            let holds = combine(frame, f(a, b), *with);
-            for (i, t) in t.iter_mut().enumerate() {
-                *t = if (holds >> i) & 1 != 0 { *one } else { 0 };
-            }
-            if *pair {
-                let holds = combine(frame, f(&upper(a), &upper(b)), *with);
-                for i in lanes_of(holds) {
-                    t[i] |= *one << 16;
-                }
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::Test { f, p, a } => {
-            let holds = f(frame.src(function, *a));
-            frame.set_pred(*p, active, holds);
-        }
-        Op::Select { d, a, b, p } => {
-            let p = frame.pred(*p);
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            for (i, t) in t.iter_mut().enumerate() {
-                *t = if (p >> i) & 1 != 0 { a[i] } else { b[i] };
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::SelectBySign {
-            f,
-            d,
-            a,
-            b,
-            c,
-            zero,
-        } => {
-            let p = f(frame.src(function, *c), frame.src(function, *zero));
-            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
-            for (i, t) in t.iter_mut().enumerate() {
-                *t = if (p >> i) & 1 != 0 { a[i] } else { b[i] };
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::PredLogic { op, d, a, b } => {
-            let (a, b) = (frame.pred(*a), frame.pred(*b));
-            let value = match op {
-                Logic::And => a & b,
-                Logic::Or => a | b,
-                Logic::Xor => a ^ b,
-            };
-            frame.set_pred(*d, active, value);
-        }
-        Op::PredMove { d, a } => {
-            let a = frame.pred(*a);
-            frame.set_pred(*d, active, a);
-        }
-        Op::Special { d, what } => {
-            special(*what, ids, &mut t);
-            frame.set(*d, active, &t);
-        }
-        Op::Unpack { ds, a, bits } => {
-            let a = *frame.src(function, *a);
-            for (part, &d) in ds.iter().enumerate() {
-                for i in 0..LANES {
-                    t[i] = (a[i] >> (part as u32 * bits)) & ((1 << bits) - 1);
-                }
-                frame.set(d, active, &t);
-            }
-        }
-        Op::Pack { d, sources, bits } => {
-            for (part, &source) in sources.iter().enumerate() {
-                let a = frame.src(function, source);
-                for i in 0..LANES {
-                    t[i] |= (a[i] & ((1 << bits) - 1)) << (part as u32 * bits);
-                }
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::FrameAddress { d, offset } => {
-            t = [u64::from(frame.base + offset); LANES];
-            frame.set(*d, active, &t);
-        }
-        Op::ToGeneric { d, a, space } => {
-            let a = frame.src(function, *a);
-            for i in 0..LANES {
-                t[i] = a[i].wrapping_add(window(*space));
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::FromGeneric { d, a, space } => {
-            let a = frame.src(function, *a);
-            for i in 0..LANES {
-                t[i] = a[i].wrapping_sub(window(*space));
-            }
-            frame.set(*d, active, &t);
-        }
-        Op::IsSpace { p, a, space } => {
-            let a = frame.src(function, *a);
-            let mut holds = 0;
-            for (i, &a) in a.iter().enumerate() {
-                holds |= Mask::from(is_in(a, *space)) << i;
-            }
-            frame.set_pred(*p, active, holds);
-        }
-        Op::ActiveMask { d } => {
-            t = [u64::from(active); LANES];
-            frame.set(*d, active, &t);
-        }
-        _ => return false,
-    }
-    true
 }
 
 /// Executes a memory instruction; false for other instructions.
@@ -467,7 +311,7 @@ fn access(
 }
 
 /// The addresses of an access that may be to global memory.
-fn global_addresses(op: &Op, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Option<Lanes> {
+fn global_addresses(op: &Op, frame: &Frame) -> Option<Lanes> {
     let at = match op {
         Op::Load(load) => &load.at,
         Op::Store(store) => &store.at,
@@ -475,56 +319,7 @@ fn global_addresses(op: &Op, function: &Function, frame: &Frame, ids: &Ids<'_>) 
         _ => return None,
     };
     let may_be_global = matches!(at.space, StateSpace::Generic | StateSpace::Global);
-    may_be_global.then(|| addresses(at, function, frame, ids))
-}
-
-/// The upper halves of words.
-fn upper(words: &Lanes) -> Lanes {
-    words.map(|word| word >> 16)
-}
-
-fn combine(frame: &Frame, holds: Mask, with: Option<(Logic, PredSrc)>) -> Mask {
-    match with {
-        None => holds,
-        Some((Logic::And, p)) => holds & frame.pred(p),
-        Some((Logic::Or, p)) => holds | frame.pred(p),
-        Some((Logic::Xor, p)) => holds ^ frame.pred(p),
-    }
-}
-
-fn special(what: Special, ids: &Ids<'_>, t: &mut Lanes) {
-    let launch = ids.launch;
-    let mut all = |value: u64| *t = [value; LANES];
-    match what {
-        Special::Tid(axis) => {
-            for (t, thread) in t.iter_mut().zip(ids.threads) {
-                *t = u64::from(thread[axis]);
-            }
-        }
-        Special::Ntid(axis) => all(u64::from(launch.block[axis])),
-        Special::Ctaid(axis) => all(u64::from(ids.index[axis])),
-        Special::Nctaid(axis) => all(u64::from(launch.grid[axis])),
-        Special::LaneId => *t = std::array::from_fn(|i| i as u64),
-        Special::WarpId => all(u64::from(ids.warp)),
-        Special::Warps => all(64),
-        Special::Processor => all(u64::from(ids.processor)),
-        Special::Processors => all(u64::from(launch.processors)),
-        Special::GridId => all(launch.number),
-        Special::LanesEqual => *t = std::array::from_fn(|i| 1 << i),
-        Special::LanesLess => *t = std::array::from_fn(|i| (1 << i) - 1),
-        Special::LanesLessEqual => *t = std::array::from_fn(|i| (1 << (i + 1)) - 1),
-        Special::LanesGreater => *t = std::array::from_fn(|i| 0xffff_ffff & !((1 << (i + 1)) - 1)),
-        Special::LanesGreaterEqual => *t = std::array::from_fn(|i| 0xffff_ffff & !((1 << i) - 1)),
-        Special::Clock => all(launch.clock() & 0xffff_ffff),
-        Special::ClockHigh => all(launch.clock() >> 32),
-        Special::Clock64 => all(launch.clock()),
-        Special::Timer => all(launch.timer()),
-        Special::TimerLow => all(launch.timer() & 0xffff_ffff),
-        Special::TimerHigh => all(launch.timer() >> 32),
-        Special::DynamicShared => all(u64::from(launch.dynamic_shared)),
-        Special::TotalShared => all(u64::from(launch.shared_bytes())),
-        Special::Zero => all(0),
-    }
+    may_be_global.then(|| addresses(at, frame))
 }
 
 /// Executes a control instruction.
@@ -545,14 +340,11 @@ fn control(
     let is_part = active != group.lanes;
     match &instr.op {
         Op::Branch { to } => {
-            if !is_part {
-                return Ok(Flow::Jumped(*to));
-            }
             warp.diverge(at, active, *to, group.pc + 1, meets);
             return Ok(Flow::Changed);
         }
         Op::BranchIndexed { index, to } => {
-            let index = *frame.src(function, *index);
+            let index = *frame.src(*index);
             let mut faults = Faults::default();
             for lane in lanes_of(active).filter(|&lane| index[lane] >= to.len() as u64) {
                 let (index, targets) = (index[lane] as u32, to.len());
@@ -570,7 +362,7 @@ fn control(
             return Ok(Flow::Changed);
         }
         Op::Sleep { nanoseconds } => {
-            let time = frame.src(function, *nanoseconds)[first].min(1_000_000);
+            let time = frame.src(*nanoseconds)[first].min(1_000_000);
             warp.sleep(at, time, &launch.module.functions);
             warp.groups[at].pc += 1;
             warp.groups[at].state = State::Sleeping {
@@ -617,7 +409,7 @@ fn control(
                     return Ok(Flow::Next);
                 }
                 Callee::Address(source) => {
-                    let addresses = *frame.src(function, *source);
+                    let addresses = *frame.src(*source);
                     let same = lanes_of(active).filter(|&i| addresses[i] == addresses[first]);
                     let taken = same.fold(0, |mask, lane| mask | 1 << lane);
                     let number =
@@ -642,7 +434,7 @@ fn control(
                 let members = live;
                 return Err((active, FaultKind::NotTogether { members, active }));
             }
-            let value = |src: Src| frame.src(function, src)[first];
+            let value = |src: Src| frame.src(src)[first];
             let number = value(op.number);
             let count = op.count.map(value);
             let holds = match op.kind {

@@ -7,6 +7,8 @@
 //! | `processor` | multiprocessors: OS threads that run blocks |
 //! | `block` | a block's turn: its warps, barriers and faults |
 //! | `exec` | executing instructions |
+//! | `straight` | the quick way through arithmetic, jumps and weak accesses |
+//! | `compute` | executing arithmetic instructions |
 //! | `access` | loads, stores and atomic operations of lanes |
 //! | `rendezvous` | collective instructions: waiting for their members |
 //! | `deadlock` | detecting a block whose threads wait for each other |
@@ -35,6 +37,7 @@ mod block;
 mod block_state;
 mod calls;
 mod collective;
+mod compute;
 mod converge;
 mod costs;
 mod deadlock;
@@ -51,6 +54,7 @@ mod rendezvous;
 mod schedule;
 mod space;
 mod spinning;
+mod straight;
 mod system;
 mod warp;
 
