@@ -102,7 +102,24 @@ impl Checked {
     }
 }
 
-#[inline(never)]
+impl Load {
+    fn access(&self) -> Access {
+        Access {
+            kind: AccessKind::Load,
+            bytes: self.bytes * self.ds.len() as u32,
+        }
+    }
+}
+
+impl Store {
+    fn access(&self) -> Access {
+        Access {
+            kind: AccessKind::Store,
+            bytes: self.bytes * self.sources.len() as u32,
+        }
+    }
+}
+
 pub(super) fn load(
     op: &Load,
     function: &Function,
@@ -112,11 +129,63 @@ pub(super) fn load(
     ids: &Ids<'_>,
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
-    let is_ordered = op.semantics != Semantics::Weak;
-    if is_ordered || effects.clocks.is_some() {
-        return load_observed(op, function, frame, active, spaces, ids, effects);
+    if op.semantics == Semantics::Weak && effects.clocks.is_none() {
+        return load_lanes(op, frame, active, spaces, effects.polls_mapped_memory);
     }
-    load_lanes(op, frame, active, spaces, effects)
+    let at = addresses(&op.at, frame);
+    // No thread waits for its own local memory.
+    *effects.polls |= op.semantics != Semantics::Weak
+        && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
+    let result = match effects.clocks {
+        None => load_lanes(op, frame, active, spaces, effects.polls_mapped_memory),
+        Some(_) => load_checked(op, function, frame, (active, &at), spaces, ids, effects),
+    };
+    let lane = first(active);
+    if *effects.polls && result.is_ok() {
+        *effects.polled = Some((at[lane], frame.reg(op.ds[0])[lane]));
+    }
+    result
+}
+
+/// Loads in one lane. Returns whether the access is allowed; otherwise nothing has happened.
+#[inline]
+pub(super) fn load_lane(
+    op: &Load,
+    frame: &mut Frame,
+    lane: usize,
+    spaces: &Spaces<'_>,
+    polls_mapped_memory: &mut bool,
+) -> bool {
+    let at = address(&op.at, frame, lane);
+    let Some(place) = spaces.locate(lane, op.at.space, at, op.access()) else {
+        return false;
+    };
+    *polls_mapped_memory |= memory::is_mapped(at);
+    for (part, &d) in op.ds.iter().enumerate() {
+        let place = offset(place, part as u32 * op.bytes);
+        let value = extended(op, place.load(op.bytes, op.semantics));
+        frame.set_lane(d, lane, value);
+    }
+    true
+}
+
+/// Stores in one lane. Returns whether that changed memory; `None` if the access is not allowed.
+#[inline]
+pub(super) fn store_lane(
+    op: &Store,
+    frame: &Frame,
+    lane: usize,
+    spaces: &Spaces<'_>,
+) -> Option<bool> {
+    let at = address(&op.at, frame, lane);
+    let place = spaces.locate(lane, op.at.space, at, op.access())?;
+    let mut changed = false;
+    for (part, &source) in op.sources.iter().enumerate() {
+        let value = frame.value(source, lane) & (u64::MAX >> (64 - op.bytes * 8));
+        let place = offset(place, part as u32 * op.bytes);
+        changed |= place.store(op.bytes, value, op.semantics);
+    }
+    Some(changed)
 }
 
 /// The value that a register gets from a loaded word.
@@ -130,73 +199,35 @@ fn extended(op: &Load, value: u64) -> u64 {
     value & (u64::MAX >> (64 - op.extend))
 }
 
-/// Loads, lane by lane.
-#[inline]
-fn load_lanes(
+/// Loads that the checker does not follow.
+pub(super) fn load_lanes(
     op: &Load,
     frame: &mut Frame,
     active: Mask,
     spaces: &Spaces<'_>,
-    effects: &mut Effects<'_>,
+    polls_mapped_memory: &mut bool,
 ) -> Result<(), LaneFault> {
-    let access = Access {
-        kind: AccessKind::Load,
-        bytes: op.bytes * op.ds.len() as u32,
-    };
     let mut faults = Faults::default();
     // Lanes that load from one address get one value, as on hardware: code that a compiler
     // runs on all lanes as one thread diverges otherwise if another thread stores meanwhile.
     let mut last = None;
     for lane in lanes_of(active) {
         let at = address(&op.at, frame, lane);
-        let Some(place) = spaces.locate(lane, op.at.space, at, access) else {
-            faults.add(lane, spaces.fault(op.at.space, at, access));
-            continue;
-        };
-        *effects.polls_mapped_memory |= memory::is_mapped(at);
-        let copied = match (place, last) {
-            (MemoryRef::Common(_), Some((address, other))) if address == at => Some(other),
-            _ => None,
-        };
-        for (part, &d) in op.ds.iter().enumerate() {
-            let value = match copied {
-                Some(other) => frame.reg(d)[other],
-                None => {
-                    let place = offset(place, part as u32 * op.bytes);
-                    extended(op, place.load(op.bytes, op.semantics))
-                }
-            };
-            frame.set_lane(d, lane, value);
+        if let Some((address, other)) = last
+            && address == at
+            && !is_local(op.at.space, at)
+        {
+            for &d in &op.ds {
+                let value = frame.reg(d)[other];
+                frame.set_lane(d, lane, value);
+            }
+        } else if load_lane(op, frame, lane, spaces, polls_mapped_memory) {
+            last = Some((at, lane));
+        } else {
+            faults.add(lane, spaces.fault(op.at.space, at, op.access()));
         }
-        last = Some((at, lane));
     }
     faults.result()
-}
-
-/// Loads that order or poll, or that the checker follows.
-fn load_observed(
-    op: &Load,
-    function: &Function,
-    frame: &mut Frame,
-    active: Mask,
-    spaces: &Spaces<'_>,
-    ids: &Ids<'_>,
-    effects: &mut Effects<'_>,
-) -> Result<(), LaneFault> {
-    let at = addresses(&op.at, frame);
-    // No thread waits for its own local memory.
-    *effects.polls |= op.semantics != Semantics::Weak
-        && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
-    let result = match effects.clocks {
-        None => load_lanes(op, frame, active, spaces, effects),
-        Some(_) => load_checked(op, function, frame, (active, &at), spaces, ids, effects),
-    };
-    let lane = first(active);
-    if *effects.polls && result.is_ok() {
-        let value = frame.reg(op.ds[0])[lane];
-        *effects.polled = Some((at[lane], value));
-    }
-    result
 }
 
 /// Loads that the checker follows.
@@ -209,10 +240,7 @@ fn load_checked(
     ids: &Ids<'_>,
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
-    let access = Access {
-        kind: AccessKind::Load,
-        bytes: op.bytes * op.ds.len() as u32,
-    };
+    let access = op.access();
     let mut places = [None; LANES];
     let mut faults = Faults::default();
     for lane in lanes_of(active) {
@@ -262,7 +290,6 @@ fn load_checked(
     faults.result()
 }
 
-#[inline(never)]
 pub(super) fn store(
     op: &Store,
     function: &Function,
@@ -275,37 +302,40 @@ pub(super) fn store(
     if effects.clocks.is_some() {
         return store_checked(op, function, frame, active, spaces, ids, effects);
     }
-    let access = Access {
-        kind: AccessKind::Store,
-        bytes: op.bytes * op.sources.len() as u32,
-    };
-    let mut faults = Faults::default();
+    let (changed, result) = store_lanes(op, frame, active, spaces);
+    *effects.changed |= changed;
+    *effects.progress |= changed && op.at.space != StateSpace::Frame;
+    result
+}
+
+/// Stores that the checker does not follow. Returns whether they changed memory, too.
+pub(super) fn store_lanes(
+    op: &Store,
+    frame: &Frame,
+    active: Mask,
+    spaces: &Spaces<'_>,
+) -> (bool, Result<(), LaneFault>) {
     // Equal stores of all lanes to one address are one store, as on hardware. Device code that
     // publishes in all lanes of a warp, such as GCC's, relies on it.
     let last = last(active);
-    let is_one = 1 << last != active && {
-        let at = address(&op.at, frame, last);
-        lanes_of(active).all(|lane| address(&op.at, frame, lane) == at)
-    };
+    let to = address(&op.at, frame, last);
+    let is_one = !is_local(op.at.space, to)
+        && lanes_of(active).all(|lane| address(&op.at, frame, lane) == to);
+    if is_one && let Some(changed) = store_lane(op, frame, last, spaces) {
+        return (changed, Ok(()));
+    }
     let mut changed = false;
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let at = address(&op.at, frame, lane);
-        let Some(place) = spaces.locate(lane, op.at.space, at, access) else {
-            faults.add(lane, spaces.fault(op.at.space, at, access));
-            continue;
-        };
-        if is_one && lane != last && matches!(place, MemoryRef::Common(_)) {
-            continue;
-        }
-        for (part, &source) in op.sources.iter().enumerate() {
-            let value = frame.value(source, lane) & (u64::MAX >> (64 - op.bytes * 8));
-            let place = offset(place, part as u32 * op.bytes);
-            changed |= place.store(op.bytes, value, op.semantics);
+        match store_lane(op, frame, lane, spaces) {
+            Some(has_changed) => changed |= has_changed,
+            None => {
+                let at = address(&op.at, frame, lane);
+                faults.add(lane, spaces.fault(op.at.space, at, op.access()));
+            }
         }
     }
-    *effects.changed |= changed;
-    *effects.progress |= changed && op.at.space != StateSpace::Frame;
-    faults.result()
+    (changed, faults.result())
 }
 
 /// Stores that the checker follows, lane by lane.
@@ -319,10 +349,7 @@ fn store_checked(
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, frame);
-    let access = Access {
-        kind: AccessKind::Store,
-        bytes: op.bytes * op.sources.len() as u32,
-    };
+    let access = op.access();
     let mut faults = Faults::default();
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);

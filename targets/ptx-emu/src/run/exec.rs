@@ -17,7 +17,7 @@ use super::space::Spaces;
 use super::straight::Straight;
 use super::system;
 use super::warp::Warp;
-use crate::alu::{Lanes, Mask, lanes_of};
+use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{BarrierKind, Callee, FUNCTION_END, Instr, Op, Pc, Src, StateSpace};
 use crate::error::FaultKind;
@@ -35,6 +35,7 @@ enum Flow {
 /// Executes up to `budget` instructions of a warp. Returns whether it executed any.
 pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Result<bool, Faulted> {
     let launch = Arc::clone(&block.launch);
+    let threads = Arc::clone(&warp.threads);
     let is_observed = warp.costs.is_some() || warp.traced.is_some() || block.clocks.is_some();
     let mut left = budget;
     let mut executed = 0u64;
@@ -49,7 +50,14 @@ pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Resul
         } else {
             run_group::<false>
         };
-        result = run_group(warp, block, &launch, chosen, &mut left, &mut executed);
+        result = run_group(
+            warp,
+            block,
+            (&launch, &threads),
+            chosen,
+            &mut left,
+            &mut executed,
+        );
         warp.record_work((before - left).into());
     }
     launch.count(executed);
@@ -61,192 +69,199 @@ pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Resul
 fn run_group<const OBSERVED: bool>(
     warp: &mut Warp,
     block: &mut BlockState,
-    launch: &Launch,
-    (mut at, is_first): (usize, bool),
+    (launch, threads): (&Launch, &[[u32; 3]; LANES]),
+    (mut at, mut is_first): (usize, bool),
     left: &mut u32,
     executed: &mut u64,
 ) -> Result<(), Faulted> {
-    let id = warp.groups[at].frame;
-    let number = warp.frames.get(id).function;
-    let function = &launch.module.functions[number as usize];
-    let mut pc = warp.groups[at].pc;
-    let mut lanes = warp.groups[at].lanes;
-    let mut count = lanes.count_ones();
-    let threads = Arc::clone(&warp.threads);
-    let mut ids = Ids {
-        launch,
-        index: block.index,
-        processor: block.processor,
-        warp: warp.number,
-        threads: &threads,
-        place: (number, pc),
-    };
-    let fault = |pc: Pc| {
-        move |(lanes, kind): LaneFault| Faulted {
-            lanes,
-            function: number,
-            pc,
-            kind,
-        }
-    };
-    // The instruction from which on the group may meet others.
-    let mut meets = 0;
-    let mut may_meet = true;
-    loop {
-        if pc >= meets {
-            warp.groups[at].pc = pc;
-            if warp.try_reconverge(&mut at, is_first) {
+    'call: loop {
+        let id = warp.groups[at].frame;
+        let number = warp.frames.get(id).function;
+        let function = &launch.module.functions[number as usize];
+        let mut pc = warp.groups[at].pc;
+        let mut lanes = warp.groups[at].lanes;
+        let mut count = lanes.count_ones();
+        let mut ids = Ids {
+            launch,
+            index: block.index,
+            processor: block.processor,
+            warp: warp.number,
+            threads,
+            place: (number, pc),
+        };
+        let fault = |pc: Pc| {
+            move |(lanes, kind): LaneFault| Faulted {
+                lanes,
+                function: number,
+                pc,
+                kind,
+            }
+        };
+        // The instruction from which on the group may meet others.
+        let mut meets = 0;
+        let mut may_meet = true;
+        loop {
+            if pc >= meets {
+                warp.groups[at].pc = pc;
+                if warp.try_reconverge(&mut at, is_first) {
+                    return Ok(());
+                }
+                lanes = warp.groups[at].lanes;
+                count = lanes.count_ones();
+                meets = warp.next_meeting(at);
+                may_meet = warp.may_meet_after_jumps();
+            }
+            if *left == 0 || pc == FUNCTION_END {
+                warp.groups[at].pc = pc;
+                if *left == 0 {
+                    warp.end_of_turn(at, &launch.module.functions);
+                }
+                if pc == FUNCTION_END {
+                    warp.ret(at, &launch.module, block);
+                }
                 return Ok(());
             }
-            lanes = warp.groups[at].lanes;
-            count = lanes.count_ones();
-            meets = warp.next_meeting(at);
-            may_meet = warp.may_meet_after_jumps();
-        }
-        if *left == 0 || pc == FUNCTION_END {
-            warp.groups[at].pc = pc;
-            if *left == 0 {
-                warp.end_of_turn(at, &launch.module.functions);
-            }
-            if pc == FUNCTION_END {
-                warp.ret(at, &launch.module, block);
-            }
-            return Ok(());
-        }
-        if !OBSERVED {
-            let records_stores = warp.is_diverged();
-            let straight = Straight {
-                function,
-                frame: warp.frames.get_mut(id),
-                lanes,
-                meets,
-                may_meet_after_jumps: may_meet,
-                records_stores,
-                spaces: spaces_of(launch, &block.shared, &warp.local),
-                ids: &ids,
-                progress: &mut block.progress,
-                polls_mapped_memory: &mut block.polls_mapped_memory,
-            };
-            let advance = straight.advance(pc, left);
-            *executed += advance.executed;
-            if let Some(lanes) = advance.fault {
-                // The other lanes have finished it.
-                warp.groups[at].pc = advance.pc + 1;
-                return Err(fault(advance.pc)(lanes));
-            }
-            if advance.pc != pc || *left == 0 {
+            if !OBSERVED {
+                let records_stores = warp.is_diverged();
+                let straight = Straight {
+                    function,
+                    frame: warp.frames.get_mut(id),
+                    lanes,
+                    count,
+                    meets,
+                    may_meet_after_jumps: may_meet,
+                    records_stores,
+                    spaces: spaces_of(launch, &block.shared, &warp.local),
+                    ids: &ids,
+                    progress: &mut block.progress,
+                    polls_mapped_memory: &mut block.polls_mapped_memory,
+                };
+                let advance = straight.advance(pc, left);
+                *executed += advance.executed;
+                if let Some(lanes) = advance.fault {
+                    // The other lanes have finished it.
+                    warp.groups[at].pc = advance.pc + 1;
+                    return Err(fault(advance.pc)(lanes));
+                }
+                let has_moved = advance.pc != pc;
                 pc = advance.pc;
+                if *left == 0 || (has_moved && pc >= meets) {
+                    continue;
+                }
+            }
+            *left -= 1;
+            let instr = &function.instrs[pc as usize];
+            let frame = warp.frames.get_mut(id);
+            let active = match instr.guard {
+                None => lanes,
+                Some(guard) => lanes & frame.pred(guard),
+            };
+            *executed += u64::from(if active == lanes {
+                count
+            } else {
+                active.count_ones()
+            });
+            ids.place.1 = pc;
+            let mut counted = None;
+            if OBSERVED
+                && let Some(costs) = &mut warp.costs
+                && active != 0
+            {
+                let executed = Executed {
+                    op: &instr.op,
+                    site: ids.place,
+                    frame: id,
+                    call: frame.call,
+                    lanes,
+                    active,
+                    addresses: global_addresses(&instr.op, frame),
+                };
+                costs.record(&executed);
+                counted = Some((costs, executed));
+            }
+            let mut is_stuck = false;
+            let mut is_data = active == 0 || compute::<false>(&instr.op, frame, active, &ids);
+            if !is_data {
+                let spaces = spaces_of(launch, &block.shared, &warp.local);
+                let (mut polls, mut changed, mut acted, mut polled) = (false, false, 0, None);
+                let mut effects = Effects {
+                    progress: &mut block.progress,
+                    polls_mapped_memory: &mut block.polls_mapped_memory,
+                    clocks: if OBSERVED {
+                        block.clocks.as_mut()
+                    } else {
+                        None
+                    },
+                    polls: &mut polls,
+                    changed: &mut changed,
+                    acted: &mut acted,
+                    polled: &mut polled,
+                };
+                is_data = access(
+                    &instr.op,
+                    function,
+                    frame,
+                    active,
+                    &spaces,
+                    &ids,
+                    &mut effects,
+                )
+                // The other lanes have finished it.
+                .inspect_err(|_| warp.groups[at].pc = pc + 1)
+                .map_err(fault(pc))?;
+                if let Some((costs, executed)) = &mut counted {
+                    costs.note_stores(executed, acted);
+                }
+                block.polls |= polls;
+                if (changed || polls) && warp.is_diverged() {
+                    warp.groups[at].pc = pc;
+                    if changed {
+                        let is_its_own = matches!(&instr.op, Op::Store(store) if store.at.space == StateSpace::Frame);
+                        warp.changed_memory(at, acted, is_its_own);
+                    } else if let Some(polled) = polled {
+                        warp.record_poll(at, polled, &launch.module.functions);
+                    }
+                    if polls || acted != 0 {
+                        let place = polled.map(|(place, _)| place);
+                        warp.record_access(at, place, &launch.module.functions);
+                        is_stuck = warp.has_waiting() && warp.no_group_progresses();
+                    }
+                }
+            }
+            if OBSERVED && let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
+                let is_active = (active >> lane) & 1 != 0;
+                trace(launch, warp.frames.get(id), (pc, lane), is_active);
+            }
+            if is_data {
+                pc += 1;
+                if is_stuck {
+                    warp.groups[at].pc = pc;
+                    return Ok(());
+                }
                 continue;
             }
-        }
-        *left -= 1;
-        let instr = &function.instrs[pc as usize];
-        let frame = warp.frames.get_mut(id);
-        let active = match instr.guard {
-            None => lanes,
-            Some(guard) => lanes & frame.pred(guard),
-        };
-        *executed += u64::from(if active == lanes {
-            count
-        } else {
-            active.count_ones()
-        });
-        ids.place.1 = pc;
-        let mut counted = None;
-        if OBSERVED
-            && let Some(costs) = &mut warp.costs
-            && active != 0
-        {
-            let executed = Executed {
-                op: &instr.op,
-                site: ids.place,
-                frame: id,
-                call: frame.call,
-                lanes,
-                active,
-                addresses: global_addresses(&instr.op, frame),
-            };
-            costs.record(&executed);
-            counted = Some((costs, executed));
-        }
-        let mut is_stuck = false;
-        let mut is_data = active == 0 || compute::<false>(&instr.op, frame, active, &ids);
-        if !is_data {
-            let spaces = spaces_of(launch, &block.shared, &warp.local);
-            let (mut polls, mut changed, mut acted, mut polled) = (false, false, 0, None);
-            let mut effects = Effects {
-                progress: &mut block.progress,
-                polls_mapped_memory: &mut block.polls_mapped_memory,
-                clocks: if OBSERVED {
-                    block.clocks.as_mut()
-                } else {
-                    None
-                },
-                polls: &mut polls,
-                changed: &mut changed,
-                acted: &mut acted,
-                polled: &mut polled,
-            };
-            is_data = access(
-                &instr.op,
-                function,
-                frame,
-                active,
-                &spaces,
-                &ids,
-                &mut effects,
-            )
-            // The other lanes have finished it.
-            .inspect_err(|_| warp.groups[at].pc = pc + 1)
-            .map_err(fault(pc))?;
-            if let Some((costs, executed)) = &mut counted {
-                costs.note_stores(executed, acted);
-            }
-            block.polls |= polls;
-            if (changed || polls) && warp.is_diverged() {
-                warp.groups[at].pc = pc;
-                if changed {
-                    let is_its_own = matches!(&instr.op, Op::Store(store) if store.at.space == StateSpace::Frame);
-                    warp.changed_memory(at, acted, is_its_own);
-                } else if let Some(polled) = polled {
-                    warp.record_poll(at, polled, &launch.module.functions);
-                }
-                if polls || acted != 0 {
-                    let place = polled.map(|(place, _)| place);
-                    warp.record_access(at, place, &launch.module.functions);
-                    is_stuck = warp.has_waiting() && warp.no_group_progresses();
-                }
-            }
-        }
-        if OBSERVED && let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
-            let is_active = (active >> lane) & 1 != 0;
-            trace(launch, warp.frames.get(id), (pc, lane), is_active);
-        }
-        if is_data {
-            pc += 1;
-            if is_stuck {
-                warp.groups[at].pc = pc;
-                return Ok(());
-            }
-            continue;
-        }
-        if let Op::Branch { to } = instr.op
-            && active == lanes
-        {
-            pc = to;
-            if may_meet {
-                meets = 0;
-            }
-            continue;
-        }
-        warp.groups[at].pc = pc;
-        match control(warp, block, launch, at, active, instr).map_err(fault(pc))? {
-            Flow::Next => pc += 1,
-            Flow::Jumped(to) => {
+            if let Op::Branch { to } = instr.op
+                && active == lanes
+            {
                 pc = to;
-                meets = 0;
+                if may_meet {
+                    meets = 0;
+                }
+                continue;
             }
-            Flow::Changed => return Ok(()),
+            warp.groups[at].pc = pc;
+            match control(warp, block, launch, at, active, instr).map_err(fault(pc))? {
+                Flow::Next => pc += 1,
+                Flow::Jumped(to) => {
+                    pc = to;
+                    meets = 0;
+                }
+                Flow::Changed if warp.has_one_ready_group() => {
+                    (at, is_first) = (0, true);
+                    continue 'call;
+                }
+                Flow::Changed => return Ok(()),
+            }
         }
     }
 }

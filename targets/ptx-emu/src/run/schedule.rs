@@ -141,6 +141,12 @@ impl Warp {
         }
     }
 
+    /// Whether all lanes are one group, which can run.
+    pub(super) fn has_one_ready_group(&self) -> bool {
+        let is_alone = self.groups.len() == 1 && !self.is_diverged();
+        is_alone && self.groups[0].state == State::Ready
+    }
+
     /// Some lanes of the group jump to `to`, the others to `rest_to`.
     pub(super) fn diverge(&mut self, at: usize, taken: Mask, to: Pc, rest_to: Pc, meets: Pc) {
         let group = self.groups[at];

@@ -4,20 +4,22 @@
 //! It does what [`exec`](super::exec) does for these instructions, without what only observed or
 //! divergent groups need.
 
-use super::access::{Effects, Ids, load, store};
+use super::access::{Ids, load_lane, load_lanes, store_lane, store_lanes};
 use super::compute::{compute_other, compute_simple};
 use super::fault::LaneFault;
 use super::frame::Frame;
 use super::space::Spaces;
 use crate::alu::Mask;
 use crate::code::Function;
-use crate::code::op::{Op, Pc, Semantics};
+use crate::code::op::{Op, Pc, Semantics, StateSpace};
 
 /// Lanes that run together, unobserved.
 pub(super) struct Straight<'a> {
     pub(super) function: &'a Function,
     pub(super) frame: &'a mut Frame,
     pub(super) lanes: Mask,
+    /// The number of these lanes.
+    pub(super) count: u32,
     /// The instruction from which on they may meet others.
     pub(super) meets: Pc,
     /// Whether jumps change that instruction.
@@ -43,7 +45,7 @@ impl Straight<'_> {
     /// Executes instructions from `pc` on, at most `left`, up to the first one that is not for it.
     #[inline]
     pub(super) fn advance(self, pc: Pc, left: &mut u32) -> Advance {
-        if self.lanes.is_power_of_two() {
+        if self.count == 1 {
             self.advance_by::<true>(pc, left)
         } else {
             self.advance_by::<false>(pc, left)
@@ -58,18 +60,12 @@ impl Straight<'_> {
             lanes,
             spaces,
             ids,
+            progress,
+            polls_mapped_memory,
             ..
         } = self;
         let instrs = &function.instrs[..function.instrs.len().min(self.meets as usize)];
-        let mut effects = Effects {
-            progress: self.progress,
-            polls_mapped_memory: self.polls_mapped_memory,
-            clocks: None,
-            polls: &mut false,
-            changed: &mut false,
-            acted: &mut 0,
-            polled: &mut None,
-        };
+        let lane = lanes.trailing_zeros() as usize;
         let before = *left;
         let mut rest = before;
         // Counts the lanes for which a guard did not hold.
@@ -83,7 +79,7 @@ impl Straight<'_> {
             if let Some(guard) = instr.guard {
                 active &= frame.pred(guard);
                 if active == 0 {
-                    idle += u64::from(lanes.count_ones());
+                    idle += u64::from(self.count);
                     rest -= 1;
                     pc += 1;
                     continue;
@@ -101,10 +97,24 @@ impl Straight<'_> {
                         continue;
                     }
                     Op::Load(op) if op.semantics == Semantics::Weak => {
-                        load(op, function, frame, active, &spaces, ids, &mut effects)
+                        if ONE && load_lane(op, frame, lane, &spaces, polls_mapped_memory) {
+                            Ok(())
+                        } else {
+                            load_lanes(op, frame, active, &spaces, polls_mapped_memory)
+                        }
                     }
                     Op::Store(op) if op.semantics == Semantics::Weak && !self.records_stores => {
-                        store(op, function, frame, active, &spaces, ids, &mut effects)
+                        let stored = if ONE {
+                            store_lane(op, frame, lane, &spaces)
+                        } else {
+                            None
+                        };
+                        let (changed, result) = match stored {
+                            Some(changed) => (changed, Ok(())),
+                            None => store_lanes(op, frame, active, &spaces),
+                        };
+                        *progress |= changed && op.at.space != StateSpace::Frame;
+                        result
                     }
                     op if compute_other::<ONE>(op, frame, active, ids) => Ok(()),
                     _ => break,
@@ -124,7 +134,7 @@ impl Straight<'_> {
         *left = rest;
         Advance {
             pc,
-            executed: u64::from(before - rest) * u64::from(lanes.count_ones()) - idle,
+            executed: u64::from(before - rest) * u64::from(self.count) - idle,
             fault,
         }
     }
