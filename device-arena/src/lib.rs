@@ -100,18 +100,21 @@ impl Arena {
     }
 
     /// The device address of the first byte.
+    #[inline]
     #[must_use]
     pub fn window(&self) -> u64 {
         self.window
     }
 
     /// The host address of the first byte.
+    #[inline]
     #[must_use]
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
     /// Size of the range in bytes.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -124,6 +127,7 @@ impl Arena {
     }
 
     /// The host address for a device address; `None` outside the range.
+    #[inline]
     #[must_use]
     pub fn host(&self, address: u64) -> Option<*mut u8> {
         let offset = address

@@ -1,5 +1,4 @@
-//! The speed of `emu`: instructions per second, and the digest example's kernel compared with the
-//! `host` device.
+//! The speed of `emu`: the digest example's kernel compared with the `host` device.
 //!
 //! ```console
 //! $ cargo bench -p examples --bench emu
@@ -9,96 +8,18 @@
 use std::io::Read;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use digest_calls::{FAILED, NONE, NextFile, ReadChunk, Report};
 use examples::Kernel;
 use host_rt::{Functions, Grid, Image, Runtime};
-use ptx_emu::{Machine, Options, Part};
-
-/// Integer arithmetic as in hashes: ten instructions per round.
-const ROUNDS: &str = "
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry rounds(.param .u64 out, .param .u32 count)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<3>;
-    .reg .pred %p;
-    ld.param.u64 %rd1, [out];
-    ld.param.u32 %r1, [count];
-    mov.u32 %r2, %tid.x;
-    mov.u32 %r3, 0;
-round:
-    mad.lo.u32 %r2, %r2, 1664525, 1013904223;
-    xor.b32 %r4, %r2, %r3;
-    shf.l.wrap.b32 %r5, %r4, %r4, 7;
-    add.u32 %r2, %r5, %r2;
-    and.b32 %r6, %r2, 255;
-    shr.u32 %r7, %r2, 3;
-    xor.b32 %r2, %r7, %r2;
-    add.u32 %r3, %r3, 1;
-    setp.lt.u32 %p, %r3, %r1;
-    @%p bra round;
-    mul.wide.u32 %rd2, %r6, 4;
-    add.u64 %rd2, %rd2, %rd1;
-    st.global.u32 [%rd2], %r2;
-    ret;
-}
-";
-
-/// The minimum time of a measurement.
-const TIME: Duration = Duration::from_millis(500);
-
-fn main() {
-    instructions("full warps", 32);
-    instructions("one lane a warp", 1);
-    digest();
-}
 
 const KERNEL: Kernel = Kernel {
     folder: "digest/kernel",
     host: env!("REVOFF_IMAGE_DIGEST"),
 };
 
-/// Instructions per second of one core, for warps with `lanes` lanes.
-fn instructions(what: &str, lanes: u32) {
-    let options = Options {
-        processors: 1,
-        ..Options::default()
-    };
-    let machine = Machine::new(options).expect("addresses");
-    let part = Part {
-        name: "rounds",
-        text: ROUNDS,
-    };
-    let module = machine.load(&[part]).expect("good PTX");
-    let kernel = module.kernel("rounds").expect("is there");
-    let out = machine.memory().alloc(1024).expect("room");
-    let params = [out.to_le_bytes().to_vec(), 20_000u32.to_le_bytes().to_vec()];
-    let grid = ptx_emu::Grid {
-        grid: [4, 1, 1],
-        block: [lanes, 1, 1],
-        shared: 0,
-    };
-    let (start, mut count) = (Instant::now(), 0);
-    while start.elapsed() < TIME {
-        let running = machine
-            .launch(&module, kernel, grid, &params, Box::new(|_| {}))
-            .expect("a good launch");
-        running.wait(None).expect("no deadline").expect("no fault");
-        count += running.instructions();
-    }
-    let rate = count as f64 / start.elapsed().as_secs_f64();
-    println!(
-        "{what}: {:.0} million lane-instructions/s on one core",
-        rate / 1e6
-    );
-}
-
-/// The digest kernel on both devices.
-fn digest() {
+fn main() {
     let runtime = |device| Runtime::open(device).expect("a device");
     let (host, emu) = (runtime("host"), runtime("emu"));
     let image = match KERNEL.image(&emu, None) {

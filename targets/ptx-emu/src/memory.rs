@@ -88,6 +88,7 @@ impl Region {
     }
 
     /// The host address of an access, which is aligned to its size and so is inside one step.
+    #[inline]
     fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
         let host = NonNull::new(self.arena.host(address)?)?;
         let offset = address - self.arena.window();
@@ -401,6 +402,7 @@ impl Memory {
         }
     }
 
+    #[cold]
     fn resolve_registered(&self, address: u64, bytes: u64) -> Option<NonNull<u8>> {
         self.registered_range(address, bytes)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))

@@ -98,30 +98,31 @@ impl Straight<'_> {
                     }
                     Op::Load(op) if op.semantics == Semantics::Weak => {
                         if ONE && load_lane(op, frame, lane, &spaces, polls_mapped_memory) {
-                            Ok(())
-                        } else {
-                            load_lanes(op, frame, active, &spaces, polls_mapped_memory)
+                            rest -= 1;
+                            pc += 1;
+                            continue;
                         }
+                        load_lanes(op, frame, active, &spaces, polls_mapped_memory)
                     }
                     Op::Store(op) if op.semantics == Semantics::Weak && !self.records_stores => {
-                        let stored = if ONE {
-                            store_lane(op, frame, lane, &spaces)
-                        } else {
-                            None
-                        };
-                        let (changed, result) = match stored {
-                            Some(changed) => (changed, Ok(())),
-                            None => store_lanes(op, frame, active, &spaces),
-                        };
-                        *progress |= changed && op.at.space != StateSpace::Frame;
+                        let is_shared = op.at.space != StateSpace::Frame;
+                        if ONE && let Some(changed) = store_lane(op, frame, lane, &spaces) {
+                            *progress |= changed && is_shared;
+                            rest -= 1;
+                            pc += 1;
+                            continue;
+                        }
+                        let (changed, result) = store_lanes(op, frame, active, &spaces);
+                        *progress |= changed && is_shared;
                         result
                     }
                     op if compute_other::<ONE>(op, frame, active, ids) => Ok(()),
                     _ => break,
                 };
-                if let Err(lanes) = result {
+                if let Err(faulted) = result {
+                    idle += u64::from((lanes & !active).count_ones());
                     rest -= 1;
-                    fault = Some(lanes);
+                    fault = Some(faulted);
                     break;
                 }
             }
