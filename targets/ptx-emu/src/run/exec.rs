@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::access::{Effects, Ids, addresses, atom, load, store};
+use super::asynchronous;
 use super::block_state::BlockState;
+use super::cluster;
 use super::costs::Executed;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
 use super::group::State;
 use super::launch::Launch;
+use super::matrix;
 use super::private_memory::PrivateMemory;
 use super::rendezvous::{collective, join};
 use super::space::{Spaces, is_in, window};
@@ -472,6 +475,7 @@ fn global_addresses(op: &Op, function: &Function, frame: &Frame, ids: &Ids<'_>) 
         Op::Load(load) => &load.at,
         Op::Store(store) => &store.at,
         Op::Atom(atom) => &atom.at,
+        Op::Async(op) => op.source()?.0,
         _ => return None,
     };
     let may_be_global = matches!(at.space, StateSpace::Generic | StateSpace::Global);
@@ -524,6 +528,7 @@ fn special(what: Special, ids: &Ids<'_>, t: &mut Lanes) {
         Special::DynamicShared => all(u64::from(launch.dynamic_shared)),
         Special::TotalShared => all(u64::from(launch.shared_bytes())),
         Special::Zero => all(0),
+        Special::One => all(1),
     }
 }
 
@@ -578,13 +583,23 @@ fn control(
             };
             return Ok(Flow::Changed);
         }
+        Op::Async(op) => {
+            asynchronous::execute(warp, block, launch, at, active, op)?;
+            return Ok(Flow::Changed);
+        }
+        Op::Matrix(op) => {
+            return matrix::execute(warp, block, launch, at, active, op)
+                .map(|done| if done { Flow::Next } else { Flow::Changed });
+        }
         Op::Trap => return Err((active, FaultKind::Trap)),
         Op::Exit => {
+            asynchronous::finish(warp, block, launch, at, active)?;
             exit(warp, block, at, active);
             return Ok(Flow::Changed);
         }
         // No group waits for lanes that return from the kernel.
         Op::Return if frame.caller.is_none() => {
+            asynchronous::finish(warp, block, launch, at, active)?;
             exit(warp, block, at, active);
             return Ok(Flow::Changed);
         }
@@ -660,6 +675,8 @@ fn control(
             warp.groups[at].state = State::AtBarrier { number, phase };
             Ok(Flow::Changed)
         }
+        Op::Cluster(op) => cluster::execute(warp, block, launch, at, active, op)
+            .map(|done| if done { Flow::Next } else { Flow::Changed }),
         Op::Collective(op) => collective(warp, block, at, active, op)
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),

@@ -7,6 +7,9 @@
 //! | `processor` | multiprocessors: OS threads that run blocks |
 //! | `block` | a block's turn: its warps, barriers and faults |
 //! | `exec` | executing instructions |
+//! | `asynchronous` | asynchronous copies and `mbarrier` objects |
+//! | `cluster` | clusters of one block |
+//! | `matrix` | instructions on matrices |
 //! | `access` | loads, stores and atomic operations of lanes |
 //! | `rendezvous` | collective instructions: waiting for their members |
 //! | `deadlock` | detecting a block whose threads wait for each other |
@@ -17,6 +20,10 @@
 //! | `fault` | faults of lanes |
 //! | `warp` | the state of a warp |
 //! | `block_state` | the state that the warps of a block share, and its barriers |
+//! | `words` | accesses without registers |
+//! | `mbarrier` | the `mbarrier` objects of a block |
+//! | `copies` | asynchronous copies that have not happened |
+//! | `cluster_barrier` | the barrier of a cluster |
 //! | `system` | functions of the system: `malloc`, `printf` and others |
 //! | `space` | state spaces, and the windows of generic addresses |
 //! | `private_memory` | local and shared memory |
@@ -30,12 +37,16 @@
 //! | `atomic` | the results of atomic operations |
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod block;
 mod block_state;
 mod calls;
+mod cluster;
+mod cluster_barrier;
 mod collective;
 mod converge;
+mod copies;
 mod costs;
 mod deadlock;
 mod exec;
@@ -43,6 +54,8 @@ mod fault;
 mod frame;
 mod group;
 mod launch;
+mod matrix;
+mod mbarrier;
 mod memory_ref;
 mod private_memory;
 mod processor;
@@ -53,6 +66,7 @@ mod space;
 mod spinning;
 mod system;
 mod warp;
+mod words;
 
 pub(crate) use self::launch::{Activity, Check, Launch, LaunchConfig};
 pub use self::launch::{OnEnd, Trace};

@@ -86,6 +86,8 @@ pub(crate) struct Function<'a> {
     pub(crate) reqntid: Option<[u32; 3]>,
     /// The block that has the most threads a launch may have.
     pub(crate) maxntid: Option<[u32; 3]>,
+    /// Whether launches have clusters even if they do not ask for them.
+    pub(crate) has_clusters: bool,
     /// `None` for a declaration.
     pub(crate) body: Option<Vec<Statement<'a>>>,
     pub(crate) line: u32,

@@ -1,0 +1,365 @@
+//! Instructions on matrices. Source: the PTX ISA, "Warp Level Matrix Multiply-Accumulate
+//! Instructions".
+
+use super::modifiers::Modifiers;
+use super::moves::space_named;
+use super::{Decoder, Result, exactly};
+use crate::alu::matrix::{Format, Product, Shape};
+use crate::code::matrix::{
+    Distribution, Fragment, FragmentAccess, Matrix, Multiply, RowAccess, Side,
+};
+use crate::code::op::{Op, Reg, Src, StateSpace};
+use crate::text::ast::Operand;
+use crate::text::error::TextError;
+use crate::text::types::Type;
+
+/// `m16n8k16`
+fn shape_named(name: &str) -> Option<Shape> {
+    let (m, rest) = name.strip_prefix('m')?.split_once('n')?;
+    let (n, k) = rest.split_once('k')?;
+    Some(Shape {
+        m: m.parse().ok()?,
+        n: n.parse().ok()?,
+        k: k.parse().ok()?,
+    })
+}
+
+/// Takes `.row` or `.col`: whether it is `.row`.
+fn take_layout(m: &mut Modifiers<'_>) -> Option<bool> {
+    m.next(|part| match part {
+        "row" => Some(true),
+        "col" => Some(false),
+        _ => None,
+    })
+}
+
+fn take_sync_aligned(m: &mut Modifiers<'_>) -> Result<()> {
+    if m.take("sync") && m.take("aligned") {
+        Ok(())
+    } else {
+        Err(TextError::Missing("`.sync.aligned`"))
+    }
+}
+
+fn format(m: &mut Modifiers<'_>) -> Result<Format> {
+    let word = m.word()?;
+    Format::named(word).ok_or_else(|| {
+        TextError::name(
+            format!(".{word}"),
+            "is no format of matrices that is known here",
+        )
+    })
+}
+
+/// Whether `mma` has a shape for the format of its first two matrices.
+fn is_mma(a: Format, b: Format, Shape { m, n, k }: Shape) -> bool {
+    use Format::{Bf16, F16, F64, S8, Tf32, U8};
+    match (a, b) {
+        (F16, F16) => matches!((m, n, k), (16, 8, 8 | 16) | (8, 8, 4)),
+        (Bf16, Bf16) => matches!((m, n, k), (16, 8, 8 | 16)),
+        (Tf32, Tf32) => matches!((m, n, k), (16, 8, 4 | 8)),
+        (F64, F64) => matches!((m, n, k), (8, 8, 4) | (16, 8, 4 | 8 | 16)),
+        (S8 | U8, S8 | U8) => matches!((m, n, k), (8, 8, 16) | (16, 8, 16 | 32)),
+        _ => false,
+    }
+}
+
+/// Whether `wmma` has a shape for the format.
+fn is_wmma(format: Format, Shape { m, n, k }: Shape) -> bool {
+    use Format::{Bf16, F16, F64, S8, Tf32, U8};
+    match format {
+        F16 | Bf16 | S8 | U8 => matches!((m, n, k), (16, 16, 16) | (8, 32, 16) | (32, 8, 16)),
+        Tf32 => (m, n, k) == (16, 16, 8),
+        F64 => (m, n, k) == (8, 8, 4),
+        _ => false,
+    }
+}
+
+/// Whether sums of products of a format may have this one.
+fn is_sum(of: Format, sum: Format) -> bool {
+    match of {
+        Format::F16 => matches!(sum, Format::F16 | Format::F32),
+        Format::Bf16 | Format::Tf32 => sum == Format::F32,
+        Format::F64 => sum == Format::F64,
+        _ => sum == Format::S32,
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// Whether it is one of these.
+    pub(super) fn matrix(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<bool> {
+        let op = match name {
+            "mma" => self.mma(m, operands)?,
+            "wmma" => self.wmma(m, operands)?,
+            "ldmatrix" | "stmatrix" => self.rows(name, m, operands)?,
+            "movmatrix" => {
+                take_sync_aligned(m)?;
+                if !m.take("m8n8") || !m.take("trans") || m.ty()? != Type::B16 {
+                    return Err(TextError::Rule("there is no such form of it"));
+                }
+                let [d, a] = exactly(operands)?;
+                let (d, a) = (self.dst(d, 32)?, self.src(a, Type::B32)?);
+                Matrix::Transpose { d, a }
+            }
+            _ => return Ok(false),
+        };
+        self.push(Op::Matrix(Box::new(op)));
+        Ok(true)
+    }
+
+    fn mma(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<Matrix> {
+        take_sync_aligned(m)?;
+        let shape = m.next(shape_named).ok_or(TextError::Missing("the shape"))?;
+        let layouts = (take_layout(m), take_layout(m));
+        let (Some(a_is_row), Some(b_is_row)) = layouts else {
+            return Err(TextError::Missing("the layout"));
+        };
+        let saturates = m.take("satfinite");
+        let (d, a, b, c) = (format(m)?, format(m)?, format(m)?, format(m)?);
+        let is_quads = a == Format::F16 && shape.m == 8;
+        if !is_mma(a, b, shape) || !is_sum(a, c) || !is_sum(a, d) {
+            return Err(TextError::Rule("there is no such product"));
+        }
+        if !is_quads && (!a_is_row || b_is_row) {
+            return Err(TextError::Rule("the layout of this product is `.row.col`"));
+        }
+        if saturates && d != Format::S32 {
+            return Err(TextError::Rule("`.satfinite` is for integers"));
+        }
+        let distribution = if is_quads {
+            Distribution::Quads { a_is_row, b_is_row }
+        } else {
+            Distribution::Mma
+        };
+        let product = Product {
+            shape,
+            a,
+            b,
+            c,
+            d,
+            saturates,
+        };
+        self.multiply(product, distribution, operands)
+    }
+
+    fn wmma(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<Matrix> {
+        let kind = m.word()?;
+        if kind == "mma" {
+            return self.wmma_mma(m, operands);
+        }
+        let side = match (kind, m.word()?) {
+            ("load", "a") => Side::A,
+            ("load", "b") => Side::B,
+            ("load", "c") | ("store", "d") => Side::Sum,
+            _ => return Err(TextError::Rule("there is no such form of it")),
+        };
+        take_sync_aligned(m)?;
+        let is_row_major = take_layout(m).ok_or(TextError::Missing("the layout"))?;
+        let shape = m.next(shape_named).ok_or(TextError::Missing("the shape"))?;
+        let space = m.next(|part| match part {
+            "global" | "shared" | "shared::cta" => space_named(part),
+            _ => None,
+        });
+        let format = format(m)?;
+        // A sum has a shape if one of its products has it.
+        let products: &[Format] = match (side, format) {
+            (Side::Sum, Format::F16) => &[Format::F16],
+            (Side::Sum, Format::F32) => &[Format::F16, Format::Tf32],
+            (Side::Sum, Format::S32) => &[Format::S8],
+            (Side::Sum, Format::F64) => &[Format::F64],
+            (Side::Sum, _) => &[],
+            _ => &[format],
+        };
+        if !products.iter().any(|&of| is_wmma(of, shape)) {
+            return Err(TextError::Rule("there is no such matrix"));
+        }
+        let fragment = Fragment {
+            side,
+            format,
+            shape,
+            distribution: Distribution::Wmma,
+        };
+        let (first, second, stride) = match operands {
+            [first, second] => (first, second, None),
+            [first, second, stride] => (first, second, Some(stride)),
+            _ => return Err(TextError::Expected("2 or 3 operands")),
+        };
+        let stride = stride
+            .map(|stride| self.src(stride, Type::U32))
+            .transpose()?;
+        let (registers, at) = if kind == "load" {
+            (first, second)
+        } else {
+            (second, first)
+        };
+        let at = self.address(at, space)?;
+        Ok(if kind == "load" {
+            Matrix::Load(FragmentAccess {
+                at,
+                registers: self.fragment_dst(registers, &fragment)?,
+                fragment,
+                is_row_major,
+                stride,
+            })
+        } else {
+            Matrix::Store(FragmentAccess {
+                at,
+                registers: self.fragment_src(registers, &fragment)?,
+                fragment,
+                is_row_major,
+                stride,
+            })
+        })
+    }
+
+    fn wmma_mma(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<Matrix> {
+        take_sync_aligned(m)?;
+        // Fragments have their elements wherever they are in memory.
+        if take_layout(m).is_none() || take_layout(m).is_none() {
+            return Err(TextError::Missing("the layout"));
+        }
+        let shape = m.next(shape_named).ok_or(TextError::Missing("the shape"))?;
+        let saturates = m.take("satfinite");
+        let is_rounded = m.take("rn");
+        let formats: Vec<_> = std::iter::from_fn(|| m.next(Format::named)).collect();
+        let (d, a, b, c) = match formats[..] {
+            // Products of halves.
+            [d, c] => (d, Format::F16, Format::F16, c),
+            [d, a, b, c] if a != Format::F16 => (d, a, b, c),
+            _ => return Err(TextError::Missing("the formats")),
+        };
+        if a != b || !is_wmma(a, shape) || !is_sum(a, c) || !is_sum(a, d) {
+            return Err(TextError::Rule("there is no such product"));
+        }
+        if (saturates && d != Format::S32) || (is_rounded && d != Format::F64) {
+            return Err(TextError::Rule(
+                "`.satfinite` is for integers, `.rn` for .f64",
+            ));
+        }
+        let product = Product {
+            shape,
+            a,
+            b,
+            c,
+            d,
+            saturates,
+        };
+        self.multiply(product, Distribution::Wmma, operands)
+    }
+
+    fn multiply(
+        &mut self,
+        product: Product,
+        distribution: Distribution,
+        operands: &'a [Operand<'a>],
+    ) -> Result<Matrix> {
+        let [d, a, b, c] = exactly(operands)?;
+        let mut multiply = Multiply {
+            product,
+            distribution,
+            d: Box::default(),
+            a: Box::default(),
+            b: Box::default(),
+            c: Box::default(),
+        };
+        multiply.d = self.fragment_dst(d, &multiply.fragment(Side::Sum, product.d))?;
+        multiply.a = self.fragment_src(a, &multiply.fragment(Side::A, product.a))?;
+        multiply.b = self.fragment_src(b, &multiply.fragment(Side::B, product.b))?;
+        multiply.c = self.fragment_src(c, &multiply.fragment(Side::Sum, product.c))?;
+        Ok(Matrix::Multiply(multiply))
+    }
+
+    /// `ldmatrix` and `stmatrix`.
+    fn rows(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<Matrix> {
+        take_sync_aligned(m)?;
+        if !m.take("m8n8") {
+            return Err(TextError::Unsupported("shapes other than .m8n8"));
+        }
+        let count = m.next(|part| match part {
+            "x1" => Some(1),
+            "x2" => Some(2),
+            "x4" => Some(4),
+            _ => None,
+        });
+        let count = count.ok_or(TextError::Missing("the number of matrices"))?;
+        let is_transposed = m.take("trans");
+        let space = m.next(|part| space_named(part).filter(|&space| space == StateSpace::Shared));
+        if m.ty()? != Type::B16 {
+            return Err(TextError::Rule("its elements have .b16"));
+        }
+        let [one, two] = exactly(operands)?;
+        let words = |operand: &'a Operand<'a>| match operand {
+            Operand::Vector(list) if list.len() == count => Ok(list.as_slice()),
+            other if count == 1 => Ok(std::slice::from_ref(other)),
+            _ => Err(TextError::Expected("a register for each matrix")),
+        };
+        Ok(if name == "ldmatrix" {
+            let registers = words(one)?.iter().map(|d| self.dst(d, 32));
+            let registers = registers.collect::<Result<_>>()?;
+            let at = self.address(two, space)?;
+            Matrix::LoadRows(RowAccess {
+                at,
+                registers,
+                is_transposed,
+            })
+        } else {
+            let registers = words(two)?.iter().map(|a| self.src(a, Type::B32));
+            let registers = registers.collect::<Result<_>>()?;
+            let at = self.address(one, space)?;
+            Matrix::StoreRows(RowAccess {
+                at,
+                registers,
+                is_transposed,
+            })
+        })
+    }
+
+    /// The operands of a fragment, one for each of its registers.
+    fn fragment_operands(
+        operand: &'a Operand<'a>,
+        fragment: &Fragment,
+    ) -> Result<&'a [Operand<'a>]> {
+        let list = match operand {
+            Operand::Vector(list) => list.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        if list.len() != fragment.registers() {
+            return Err(TextError::Found {
+                expected: format!("a fragment of {} registers", fragment.registers()),
+                found: list.len().to_string(),
+            });
+        }
+        Ok(list)
+    }
+
+    fn fragment_dst(&self, operand: &'a Operand<'a>, fragment: &Fragment) -> Result<Box<[Reg]>> {
+        let list = Self::fragment_operands(operand, fragment)?;
+        let bits = fragment.register_bits();
+        list.iter().map(|d| self.dst(d, bits)).collect()
+    }
+
+    fn fragment_src(
+        &mut self,
+        operand: &'a Operand<'a>,
+        fragment: &Fragment,
+    ) -> Result<Box<[Src]>> {
+        let list = Self::fragment_operands(operand, fragment)?;
+        let ty = match (fragment.format, fragment.register_bits()) {
+            // Constants are floats, too.
+            (Format::F32, _) => Type::F32,
+            (_, 64) => Type::F64,
+            _ => Type::B32,
+        };
+        list.iter().map(|source| self.src(source, ty)).collect()
+    }
+}

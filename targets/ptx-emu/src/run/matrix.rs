@@ -1,0 +1,331 @@
+//! Instructions on matrices, which a warp executes as a whole.
+//!
+//! Diverged lanes wait for the others, as at other collective instructions. If some lanes cannot come,
+//! because they have ended or the guard excludes them, that is a fault.
+
+use super::access::{Ids, addresses};
+use super::block_state::BlockState;
+use super::copies::CopyAddress;
+use super::fault::LaneFault;
+use super::frame::Frame;
+use super::group::State;
+use super::launch::Launch;
+use super::rendezvous::join;
+use super::space::{Spaces, shared_offset};
+use super::warp::Warp;
+use super::words::Words;
+use crate::alu::{LANES, Lanes, Mask};
+use crate::code::Function;
+use crate::code::matrix::{Fragment, FragmentAccess, Matrix, Multiply, RowAccess, Side};
+use crate::code::op::{Address, Reg, Src, StateSpace};
+use crate::error::FaultKind;
+use crate::memory::{AccessKind, is_global};
+use crate::spec::Model;
+
+/// Rows of an 8-by-8 matrix, and bytes of a row.
+const ROWS: usize = 8;
+const ROW_BYTES: u32 = 16;
+
+/// Executes `op` for `active` lanes of the group at `at`. Returns whether it is complete; otherwise the
+/// lanes wait for others.
+pub(super) fn execute(
+    warp: &mut Warp,
+    block: &mut BlockState,
+    launch: &Launch,
+    at: usize,
+    active: Mask,
+    op: &Matrix,
+) -> Result<bool, LaneFault> {
+    let group = warp.groups[at];
+    if active != Mask::MAX {
+        let waits = warp.model() == Model::Independent && active == group.lanes;
+        if !waits || warp.live() != Mask::MAX {
+            return Err((active, FaultKind::NotWholeWarp { active }));
+        }
+        warp.groups[at].state = State::Joining { members: Mask::MAX };
+        join(warp, block);
+        return Ok(false);
+    }
+    let number = warp.frames.get(group.frame).function;
+    let function = &launch.module.functions[number as usize];
+    match op {
+        Matrix::Multiply(multiply) => {
+            let frame = warp.frames.get_mut(group.frame);
+            multiply_fragments(frame, function, multiply);
+        }
+        Matrix::Transpose { d, a } => {
+            let frame = warp.frames.get_mut(group.frame);
+            let rows = *frame.src(function, *a);
+            frame.set(*d, active, &transposed(&rows));
+        }
+        _ => {
+            let ids = Ids {
+                launch,
+                index: block.index,
+                processor: block.processor,
+                warp: warp.number,
+                threads: &warp.threads,
+                place: (number, group.pc),
+            };
+            let mut memory = MatrixMemory {
+                words: Words {
+                    spaces: Spaces {
+                        global: &launch.memory,
+                        shared: &block.shared,
+                        shared_bytes: launch.shared_bytes(),
+                        local: &warp.local,
+                        params: &launch.params,
+                    },
+                    clocks: block.clocks.as_mut(),
+                    site: (launch.module_id(), number, group.pc),
+                },
+                function,
+                frame: warp.frames.get_mut(group.frame),
+                ids,
+            };
+            memory.access(op)?;
+            let is_store = matches!(op, Matrix::Store(_) | Matrix::StoreRows(_));
+            if is_store {
+                block.progress = true;
+                if warp.is_diverged() {
+                    warp.changed_memory(at, 0, false);
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Memory and registers of a warp.
+struct MatrixMemory<'a> {
+    words: Words<'a>,
+    function: &'a Function,
+    frame: &'a mut Frame,
+    ids: Ids<'a>,
+}
+
+impl MatrixMemory<'_> {
+    fn access(&mut self, op: &Matrix) -> Result<(), LaneFault> {
+        match op {
+            Matrix::Load(load) => self.load(load),
+            Matrix::Store(store) => self.store(store),
+            Matrix::LoadRows(load) => self.load_rows(load),
+            Matrix::StoreRows(store) => self.store_rows(store),
+            Matrix::Multiply(_) | Matrix::Transpose { .. } => Ok(()),
+        }
+    }
+
+    fn addresses(&self, at: &Address) -> Lanes {
+        addresses(at, self.function, self.frame, &self.ids)
+    }
+
+    /// The addresses of a fragment's elements: the functions of row and column.
+    fn elements<R>(
+        &self,
+        access: &FragmentAccess<R>,
+    ) -> Result<impl Fn(usize, usize) -> u64 + use<R>, LaneFault> {
+        let FragmentAccess {
+            at,
+            fragment,
+            is_row_major,
+            stride,
+            ..
+        } = access;
+        let starts = self.addresses(at);
+        let length = if *is_row_major {
+            fragment.columns()
+        } else {
+            fragment.rows()
+        };
+        let strides = match stride {
+            Some(stride) => *self.frame.src(self.function, *stride),
+            None => [length as u64; LANES],
+        };
+        let (start, stride) = (starts[0], strides[0]);
+        let is_same = |lane: &usize| starts[*lane] == start && strides[*lane] == stride;
+        if let Some(lane) = (0..LANES).find(|lane| !is_same(lane)) {
+            return Err((1 << lane, FaultKind::MatrixAddresses));
+        }
+        let bytes = u64::from(fragment.format.bits() / 8);
+        let is_row_major = *is_row_major;
+        Ok(move |row: usize, column: usize| {
+            let (major, minor) = if is_row_major {
+                (row, column)
+            } else {
+                (column, row)
+            };
+            let elements = stride.wrapping_mul(major as u64).wrapping_add(minor as u64);
+            start.wrapping_add(elements.wrapping_mul(bytes))
+        })
+    }
+
+    fn load(&mut self, load: &FragmentAccess<Reg>) -> Result<(), LaneFault> {
+        let fragment = &load.fragment;
+        let element_at = self.elements(load)?;
+        let bytes = fragment.format.bits() / 8;
+        let mut values = vec![0; fragment.rows() * fragment.columns()];
+        for (index, value) in values.iter_mut().enumerate() {
+            let (row, column) = (index / fragment.columns(), index % fragment.columns());
+            let lane = lane_of(fragment, index);
+            *value = matrix_address(load.at.space, element_at(row, column), bytes)
+                .and_then(|at| self.words.load((self.ids.warp, lane), at, bytes))
+                .map_err(|kind| (1 << lane, kind))?;
+        }
+        scatter(self.frame, fragment, &load.registers, &[values]);
+        Ok(())
+    }
+
+    fn store(&mut self, store: &FragmentAccess<Src>) -> Result<(), LaneFault> {
+        let fragment = &store.fragment;
+        let element_at = self.elements(store)?;
+        let bytes = fragment.format.bits() / 8;
+        let values = gather(self.frame, self.function, fragment, &store.registers);
+        for (index, &value) in values[0].iter().enumerate() {
+            let (row, column) = (index / fragment.columns(), index % fragment.columns());
+            let lane = lane_of(fragment, index);
+            matrix_address(store.at.space, element_at(row, column), bytes)
+                .and_then(|at| self.words.store((self.ids.warp, lane), at, bytes, value))
+                .map_err(|kind| (1 << lane, kind))?;
+        }
+        Ok(())
+    }
+
+    /// The place of a row of an 8-by-8 matrix, whose address a lane has.
+    fn row_at(
+        &mut self,
+        space: StateSpace,
+        starts: &Lanes,
+        lane: usize,
+        kind: AccessKind,
+    ) -> Result<u64, LaneFault> {
+        let thread = (self.ids.warp, lane);
+        let offset = shared_offset(space, starts[lane], ROW_BYTES);
+        offset
+            .and_then(|offset| {
+                let at = CopyAddress::Shared(offset);
+                self.words.check(thread, at, (ROW_BYTES, ROW_BYTES), kind)?;
+                Ok(offset)
+            })
+            .map_err(|kind| (1 << lane, kind))
+    }
+
+    /// `ldmatrix`: lane `l` gets two elements of row `l / 4`, or of that column.
+    fn load_rows(&mut self, load: &RowAccess<Reg>) -> Result<(), LaneFault> {
+        let starts = self.addresses(&load.at);
+        for (matrix, &d) in load.registers.iter().enumerate() {
+            let mut words: Lanes = [0; LANES];
+            for row in 0..ROWS {
+                let lane = matrix * ROWS + row;
+                let start = self.row_at(load.at.space, &starts, lane, AccessKind::Load)?;
+                for part in 0..4 {
+                    let at = CopyAddress::Shared(start + part as u64 * 4);
+                    let word = self.words.load((self.ids.warp, lane), at, 4);
+                    words[row * 4 + part] = word.map_err(|kind| (1 << lane, kind))?;
+                }
+            }
+            if load.is_transposed {
+                words = transposed(&words);
+            }
+            self.frame.set(d, Mask::MAX, &words);
+        }
+        Ok(())
+    }
+
+    fn store_rows(&mut self, store: &RowAccess<Src>) -> Result<(), LaneFault> {
+        let starts = self.addresses(&store.at);
+        for (matrix, &source) in store.registers.iter().enumerate() {
+            let mut words = *self.frame.src(self.function, source);
+            if store.is_transposed {
+                words = transposed(&words);
+            }
+            for row in 0..ROWS {
+                let lane = matrix * ROWS + row;
+                let start = self.row_at(store.at.space, &starts, lane, AccessKind::Store)?;
+                for part in 0..4 {
+                    let at = CopyAddress::Shared(start + part as u64 * 4);
+                    let word = words[row * 4 + part];
+                    self.words
+                        .store((self.ids.warp, lane), at, 4, word)
+                        .map_err(|kind| (1 << lane, kind))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A lane that holds an element, for reports.
+fn lane_of(fragment: &Fragment, index: usize) -> usize {
+    index * LANES / (fragment.rows() * fragment.columns())
+}
+
+fn matrix_address(space: StateSpace, address: u64, bytes: u32) -> Result<CopyAddress, FaultKind> {
+    match space {
+        StateSpace::Global => Ok(CopyAddress::Global(address)),
+        StateSpace::Generic if is_global(address) => Ok(CopyAddress::Global(address)),
+        space => shared_offset(space, address, bytes).map(CopyAddress::Shared),
+    }
+}
+
+/// An 8-by-8 matrix of 16 bits whose rows become columns. A lane has two elements of a row.
+fn transposed(words: &Lanes) -> Lanes {
+    std::array::from_fn(|lane| {
+        let (row, first) = (lane / 4, lane % 4 * 2);
+        let element = |column: usize| words[column * 4 + row / 2] >> (row % 2 * 16) & 0xffff;
+        element(first) | element(first + 1) << 16
+    })
+}
+
+fn multiply_fragments(frame: &mut Frame, function: &Function, multiply: &Multiply) {
+    let product = &multiply.product;
+    let matrices = |side, format, registers: &[Src]| {
+        let fragment = multiply.fragment(side, format);
+        gather(frame, function, &fragment, registers)
+    };
+    let a = matrices(Side::A, product.a, &multiply.a);
+    let b = matrices(Side::B, product.b, &multiply.b);
+    let c = matrices(Side::Sum, product.c, &multiply.c);
+    let all = a.iter().zip(&b).zip(&c);
+    let d: Vec<_> = all.map(|((a, b), c)| product.of(a, b, c)).collect();
+    let fragment = multiply.fragment(Side::Sum, product.d);
+    scatter(frame, &fragment, &multiply.d, &d);
+}
+
+/// The elements of matrices that lanes hold, in rows.
+fn gather(
+    frame: &Frame,
+    function: &Function,
+    fragment: &Fragment,
+    registers: &[Src],
+) -> Vec<Vec<u64>> {
+    let (packed, bits) = (fragment.packed(), fragment.format.bits());
+    let columns = fragment.columns();
+    let mut matrices = vec![vec![0; fragment.rows() * columns]; fragment.products()];
+    for (number, &register) in registers.iter().enumerate() {
+        let words = frame.src(function, register);
+        for part in 0..packed {
+            for (lane, word) in words.iter().enumerate() {
+                let (matrix, row, column) = fragment.place(lane, number * packed + part);
+                let value = word >> (part as u32 * bits) & (u64::MAX >> (64 - bits));
+                matrices[matrix][row * columns + column] = value;
+            }
+        }
+    }
+    matrices
+}
+
+/// Distributes the elements of matrices among lanes.
+fn scatter(frame: &mut Frame, fragment: &Fragment, registers: &[Reg], matrices: &[Vec<u64>]) {
+    let (packed, bits) = (fragment.packed(), fragment.format.bits());
+    for (number, &register) in registers.iter().enumerate() {
+        let mut words: Lanes = [0; LANES];
+        for part in 0..packed {
+            for (lane, word) in words.iter_mut().enumerate() {
+                let (matrix, row, column) = fragment.place(lane, number * packed + part);
+                let value = matrices[matrix][row * fragment.columns() + column];
+                *word |= value << (part as u32 * bits);
+            }
+        }
+        frame.set(register, Mask::MAX, &words);
+    }
+}
