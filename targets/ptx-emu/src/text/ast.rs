@@ -157,6 +157,8 @@ pub(crate) enum Operand<'a> {
     Vector(Vec<Operand<'a>>),
     /// `[base+4]`; without a base a bare address.
     Address(Option<&'a str>, i64),
+    /// `[tensor, {x, y}]`: no supported instruction takes it.
+    Coordinates,
     /// `a|b`
     Pair(Box<Operand<'a>>, Box<Operand<'a>>),
     /// `(a, b)`

@@ -826,6 +826,11 @@ impl<'a> Parser<'a> {
                     )
                 }
             };
+            if self.eat(',')? {
+                self.operand()?;
+                self.expect(']')?;
+                return Ok(Operand::Coordinates);
+            }
             self.expect(']')?;
             return Ok(address);
         }

@@ -9,6 +9,7 @@ mod matrix;
 mod memory;
 mod modifiers;
 mod moves;
+mod unsupported;
 mod warp;
 
 use std::collections::HashMap;
@@ -702,6 +703,9 @@ impl<'a> Decoder<'a> {
             || self.control(name, &mut modifiers, operands)?
             || self.warp(name, &mut modifiers, operands)?;
         if !known {
+            if let Some(family) = unsupported::family(name) {
+                return Err(TextError::Unsupported(family));
+            }
             return Err(TextError::Rule("this instruction is not known"));
         }
         modifiers.done()
