@@ -56,6 +56,12 @@ pub enum LaunchError {
         /// The given sizes.
         given: Vec<usize>,
     },
+    /// Device memory is full.
+    #[error("no room for {bytes} bytes that the blocks of a cooperative launch share")]
+    Workspace {
+        /// The size.
+        bytes: u64,
+    },
     /// The system has no threads.
     #[error("no threads to run it on: {0}")]
     Threads(String),

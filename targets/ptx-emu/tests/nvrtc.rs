@@ -64,10 +64,15 @@ impl Device {
 
     fn run(&self, name: &str, grid: Grid, params: &[Vec<u8>]) -> Result<(), Box<Fault>> {
         let kernel = self.module.kernel(name).expect("it is there");
-        let running = self
-            .machine
-            .launch(&self.module, kernel, grid, params, Box::new(|_| {}))
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let params = params.iter().map(Vec::as_slice);
+        let prepared = self.machine.prepare(&self.module, kernel, grid, params);
+        let prepared = prepared.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let prepared = match name {
+            "whole_grid" => prepared.cooperative(),
+            _ => prepared,
+        };
+        let running = self.machine.start(prepared, Box::new(|_| {}));
+        let running = running.unwrap_or_else(|error| panic!("{name}: {error}"));
         let ended = running.wait(Some(Instant::now() + LONG)).expect("an end");
         ended.map_err(Box::new)
     }
@@ -168,6 +173,19 @@ mod copies {
             let most = *warp.iter().max().expect("32 sums");
             let wanted = [sums[me], quarter.iter().sum(), most, odds];
             assert_eq!(found, wanted, "thread {thread}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_grid() {
+        for check in [false, true] {
+            let device = Device::with(text!("copies"), check);
+            let (input, output) = run(&device, "whole_grid", 128, 128);
+            let last = &input[128 * (CHUNKS - 1)..];
+            for (thread, &found) in output.iter().enumerate() {
+                let (block, lane) = ((thread / 128) as i32, thread % 128);
+                assert_eq!(found, last[lane] + block, "thread {thread}");
+            }
         }
     }
 

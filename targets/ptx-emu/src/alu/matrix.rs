@@ -8,7 +8,8 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::Value;
+use super::float::Rounding;
+use super::{Un, Value, each};
 
 /// The format of a matrix's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,36 @@ fn double_of_half(bits: u16) -> f64 {
     } else {
         magnitude
     }
+}
+
+/// Rounds to `.tf32`: to nearest, ties away from zero, or by a rounding mode.
+pub(crate) fn to_tf32(is_away: bool, rounding: Option<Rounding>, relu: bool) -> Option<Un> {
+    Some(match (is_away, rounding, relu) {
+        (true, None, false) => each!(|a: f32| tf32_of(a, |_| 0x1000)),
+        (false, Some(Rounding::Nearest), false) => each!(|a: f32| tf32_of(a, to_even)),
+        (false, Some(Rounding::Nearest), true) => each!(|a: f32| tf32_of(relu_of(a), to_even)),
+        (false, Some(Rounding::Zero), false) => each!(|a: f32| tf32_of(a, |_| 0)),
+        (false, Some(Rounding::Zero), true) => each!(|a: f32| tf32_of(relu_of(a), |_| 0)),
+        _ => return None,
+    })
+}
+
+/// What to add so that the bits below the last one round to nearest, ties to even.
+fn to_even(bits: u32) -> u32 {
+    0xfff + (bits >> 13 & 1)
+}
+
+fn relu_of(value: f32) -> f32 {
+    if value < 0.0 { 0.0 } else { value }
+}
+
+/// `more` is added to the magnitude before the lower bits are cut off.
+fn tf32_of(value: f32, more: impl Fn(u32) -> u32) -> f32 {
+    if !value.is_finite() {
+        return value;
+    }
+    let bits = value.to_bits();
+    f32::from_bits((bits + more(bits)) & !0x1fff)
 }
 
 /// A product: of an `m`-by-`k` and a `k`-by-`n` matrix.

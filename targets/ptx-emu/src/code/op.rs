@@ -456,6 +456,9 @@ pub(crate) enum Special {
     TotalShared,
     Zero,
     One,
+    /// The halves of the address of a cooperative launch's workspace.
+    WorkspaceHigh,
+    WorkspaceLow,
 }
 
 impl Special {
@@ -500,6 +503,9 @@ impl Special {
             "%total_smem_size" => Self::TotalShared,
             "%cluster_ctarank" => Self::Zero,
             "%cluster_nctarank" => Self::One,
+            // As CUDA's driver fills them, for `cooperative_groups`.
+            "%envreg1" => Self::WorkspaceHigh,
+            "%envreg2" => Self::WorkspaceLow,
             _ if name.starts_with("%envreg") => Self::Zero,
             _ => return None,
         })

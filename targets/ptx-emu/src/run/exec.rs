@@ -529,6 +529,8 @@ fn special(what: Special, ids: &Ids<'_>, t: &mut Lanes) {
         Special::TotalShared => all(u64::from(launch.shared_bytes())),
         Special::Zero => all(0),
         Special::One => all(1),
+        Special::WorkspaceHigh => all(launch.workspace >> 32),
+        Special::WorkspaceLow => all(launch.workspace & 0xffff_ffff),
     }
 }
 

@@ -132,6 +132,20 @@ extern "C" __global__ void copies_arrive(const int *in, int *out, int chunks) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
+// All blocks of the grid wait for each other.
+extern "C" __global__ void whole_grid(const int *in, int *out, int chunks) {
+    auto grid = cg::this_grid();
+    int me = grid.thread_rank();
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        out[me] = in[chunk * 128 + me % 128];
+        grid.sync();
+        int other = out[(me + 128) % grid.size()];
+        grid.sync();
+        out[me] = other + me / 128;
+        grid.sync();
+    }
+}
+
 // Groups of threads: tiles, reductions, and the copies and barriers of a block.
 extern "C" __global__ void groups(const int *in, int *out, int chunks) {
     __shared__ alignas(16) int buffer[128];
