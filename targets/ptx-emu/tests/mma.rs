@@ -19,12 +19,17 @@ enum Format {
     Tf32,
     F32,
     F64,
+    E4m3,
+    E5m2,
     S8,
     U8,
+    S4,
+    U4,
+    B1,
     S32,
 }
 
-use Format::{Bf16, F16, F32, F64, S8, S32, Tf32, U8};
+use Format::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
 
 impl Format {
     fn name(self) -> String {
@@ -33,7 +38,9 @@ impl Format {
 
     fn bits(self) -> usize {
         match self {
-            S8 | U8 => 8,
+            B1 => 1,
+            S4 | U4 => 4,
+            S8 | U8 | E4m3 | E5m2 => 8,
             F16 | Bf16 => 16,
             Tf32 | F32 | S32 => 32,
             F64 => 64,
@@ -44,7 +51,19 @@ impl Format {
     fn encode(self, value: f64) -> u64 {
         let single = (value as f32).to_bits();
         match self {
+            B1 => value as i32 as u64 & 1,
+            S4 | U4 => value as i32 as u64 & 0xf,
             S8 | U8 => u64::from(value as i32 as u8),
+            E4m3 | E5m2 if value == 0.0 => 0,
+            // The exponents have 4 and 5 bits, and the mantissas the others.
+            E4m3 => {
+                let exponent = (single >> 23 & 0xff) + 7 - 127;
+                u64::from(single >> 24 & 0x80 | exponent << 3 | single >> 20 & 7)
+            }
+            E5m2 => {
+                let exponent = (single >> 23 & 0xff) + 15 - 127;
+                u64::from(single >> 24 & 0x80 | exponent << 2 | single >> 21 & 3)
+            }
             S32 => u64::from(value as i32 as u32),
             F16 if value == 0.0 => 0,
             F16 => {
@@ -63,7 +82,6 @@ type Place = fn(lane: usize, element: usize) -> (usize, usize);
 
 /// A shape with its fragments: elements of a lane, and their places.
 struct Shape {
-    name: &'static str,
     sizes: (usize, usize, usize),
     a: (usize, Place),
     b: (usize, Place),
@@ -159,23 +177,71 @@ fn shape(name: &str, of: Format) -> Shape {
                 (lane % 4 * 4 + i % 4 + if i < 4 { 0 } else { 16 }, lane / 4)
             }),
         ),
+        ("m8n8k32", 4) => (
+            (8, 8, 32),
+            (8, |lane, i| (lane / 4, lane % 4 * 8 + i)),
+            (8, |lane, i| (lane % 4 * 8 + i, lane / 4)),
+        ),
+        ("m16n8k32", 4) => (
+            (16, 8, 32),
+            (16, |lane, i| {
+                (lane / 4 + if i < 8 { 0 } else { 8 }, lane % 4 * 8 + i % 8)
+            }),
+            (8, |lane, i| (lane % 4 * 8 + i, lane / 4)),
+        ),
+        ("m16n8k64", 4) => (
+            (16, 8, 64),
+            (32, |lane, i| {
+                let row = if i < 8 || (16..24).contains(&i) { 0 } else { 8 };
+                (
+                    lane / 4 + row,
+                    lane % 4 * 8 + i % 8 + if i < 16 { 0 } else { 32 },
+                )
+            }),
+            (16, |lane, i| {
+                (lane % 4 * 8 + i % 8 + if i < 8 { 0 } else { 32 }, lane / 4)
+            }),
+        ),
+        ("m8n8k128", 1) => (
+            (8, 8, 128),
+            (32, |lane, i| (lane / 4, lane % 4 * 32 + i)),
+            (32, |lane, i| (lane % 4 * 32 + i, lane / 4)),
+        ),
+        ("m16n8k128", 1) => (
+            (16, 8, 128),
+            (64, |lane, i| {
+                (
+                    lane / 4 + if i < 32 { 0 } else { 8 },
+                    lane % 4 * 32 + i % 32,
+                )
+            }),
+            (32, |lane, i| (lane % 4 * 32 + i, lane / 4)),
+        ),
+        ("m16n8k256", 1) => (
+            (16, 8, 256),
+            (128, |lane, i| {
+                let row = if i < 32 || (64..96).contains(&i) {
+                    0
+                } else {
+                    8
+                };
+                (
+                    lane / 4 + row,
+                    lane % 4 * 32 + i % 32 + if i < 64 { 0 } else { 128 },
+                )
+            }),
+            (64, |lane, i| {
+                (
+                    lane % 4 * 32 + i % 32 + if i < 32 { 0 } else { 128 },
+                    lane / 4,
+                )
+            }),
+        ),
         _ => panic!("no shape {name} of {of:?}"),
     };
     let (sizes, a, b) = found;
     let c = if sizes.0 == 16 { SUM16 } else { SUM8 };
-    let name = [
-        "m16n8k8", "m16n8k16", "m16n8k4", "m8n8k4", "m8n8k16", "m16n8k32",
-    ]
-    .into_iter()
-    .find(|known| *known == name)
-    .expect("one of the above");
-    Shape {
-        name,
-        sizes,
-        a,
-        b,
-        c,
-    }
+    Shape { sizes, a, b, c }
 }
 
 /// The registers of each lane, which each take 8 bytes here.
@@ -305,7 +371,15 @@ fn run(text: &str, input: &[u8], bytes: usize) -> Vec<u8> {
 
 /// Whole numbers without a pattern, small enough for every format.
 fn number(format: Format, seed: usize) -> f64 {
-    let value = (seed.wrapping_mul(2_654_435_761) >> 7) % 17;
+    let seed = seed.wrapping_mul(2_654_435_761) >> 7;
+    match format {
+        B1 => return (seed % 2) as f64,
+        S4 => return (seed % 16) as f64 - 8.0,
+        U4 => return (seed % 16) as f64,
+        E5m2 => return (seed % 9) as f64 - 4.0,
+        _ => {}
+    }
+    let value = seed % 17;
     if format == U8 {
         value as f64 + 200.0
     } else {
@@ -314,15 +388,24 @@ fn number(format: Format, seed: usize) -> f64 {
 }
 
 #[track_caller]
-fn check(name: &str, (d, a, b, c): (Format, Format, Format, Format)) {
+fn check(name: &str, formats: (Format, Format, Format, Format)) {
+    check_combined(name, formats, "", |x, y| x * y);
+}
+
+#[track_caller]
+fn check_combined(
+    name: &str,
+    (d, a, b, c): (Format, Format, Format, Format),
+    bits: &str,
+    combine: impl Fn(f64, f64) -> f64,
+) {
     let shape = shape(name, a);
     let (m, n, k) = shape.sizes;
     let of_a = |row: usize, column: usize| number(a, row * k + column);
     let of_b = |row: usize, column: usize| number(b, 1000 + row * n + column);
     let of_c = |row: usize, column: usize| number(c, 2000 + row * n + column);
     let opcode = format!(
-        "mma.sync.aligned.{}.row.col.{}.{}.{}.{}",
-        shape.name,
+        "mma.sync.aligned.{name}.row.col.{}.{}.{}.{}{bits}",
         d.name(),
         a.name(),
         b.name(),
@@ -344,7 +427,7 @@ fn check(name: &str, (d, a, b, c): (Format, Format, Format, Format)) {
         d,
     );
     let of_d = |row: usize, column: usize| {
-        let products = (0..k).map(|at| of_a(row, at) * of_b(at, column));
+        let products = (0..k).map(|at| combine(of_a(row, at), of_b(at, column)));
         of_c(row, column) + products.sum::<f64>()
     };
     assert!(m * n <= LANES * shape.c.0, "each element is somewhere");
@@ -381,6 +464,29 @@ fn bytes() {
         for (a, b) in [(S8, S8), (S8, U8), (U8, S8), (U8, U8)] {
             check(shape, (S32, a, b, S32));
         }
+    }
+}
+
+#[test]
+fn floats_of_eight_bits() {
+    for (a, b) in [(E4m3, E4m3), (E4m3, E5m2), (E5m2, E4m3), (E5m2, E5m2)] {
+        check("m16n8k32", (F32, a, b, F32));
+    }
+}
+
+#[test]
+fn parts_of_bytes() {
+    for shape in ["m8n8k32", "m16n8k32", "m16n8k64"] {
+        for (a, b) in [(S4, S4), (S4, U4), (U4, S4), (U4, U4)] {
+            check(shape, (S32, a, b, S32));
+        }
+    }
+    for shape in ["m8n8k128", "m16n8k128", "m16n8k256"] {
+        let formats = (S32, B1, B1, S32);
+        check_combined(shape, formats, ".xor.popc", |x, y| {
+            f64::from(u8::from(x != y))
+        });
+        check_combined(shape, formats, ".and.popc", |x, y| x * y);
     }
 }
 

@@ -458,6 +458,49 @@ mod products {
         }
     }
 
+    /// Runs a kernel of `wmma.cu` whose elements have less than a byte.
+    #[track_caller]
+    fn small(name: &str, bits: usize, combine: impl Fn(i32, i32) -> i32) {
+        let device = Device::new(text!("wmma"));
+        let mut random = Random(5);
+        let depth = 128 / bits; // of 16 bytes
+        let mut bytes = || -> Vec<u8> { (0..128).map(|_| random.next() as u8).collect() };
+        let (a, b) = (bytes(), bytes());
+        // Both matrices have their elements in the order of the depth.
+        let element = |bytes: &[u8], row: usize, at: usize| {
+            let bit = (row * depth + at) * bits;
+            i32::from(bytes[bit / 8]) >> (bit % 8) & ((1 << bits) - 1)
+        };
+        let c: Vec<i32> = (0..64).collect();
+        let wanted: Vec<i32> = (0..64)
+            .map(|index| {
+                let (row, column) = (index / 8, index % 8);
+                let sum =
+                    (0..depth).map(|at| combine(element(&a, row, at), element(&b, column, at)));
+                c[index] + sum.sum::<i32>()
+            })
+            .collect();
+        let c: Vec<u8> = c.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let buffers = [a, b, c, vec![0xff; 256]].map(|bytes| device.buffer(&bytes));
+        let params = buffers.map(|at| at.to_le_bytes().to_vec());
+        let grid = Grid {
+            grid: [1; 3],
+            block: [32, 1, 1],
+            shared: 0,
+        };
+        if let Err(fault) = device.run(name, grid, &params) {
+            panic!("{name}: {fault}");
+        }
+        assert_eq!(words(&device.read(buffers[3], 256)), wanted, "{name}");
+    }
+
+    #[test]
+    fn of_parts_of_bytes() {
+        let signed = |nibble: i32| nibble << 28 >> 28;
+        small("nibbles", 4, |x, y| signed(x) * signed(y));
+        small("single_bits", 1, |x, y| x ^ y);
+    }
+
     /// Runs a kernel of `mma.cu`, with a 16-by-8 result.
     #[track_caller]
     fn mma(name: &str, b_in_rows: bool, sum: Type) {

@@ -5,7 +5,7 @@
 //! to nearest once at the end. Hardware rounds towards zero in between, so its results differ in the
 //! last bits. `.f64` is a chain of fused multiplications and additions in the order of `k`.
 
-use rustc_apfloat::ieee::{BFloat, Double, Half};
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::float::Rounding;
@@ -19,8 +19,14 @@ pub(crate) enum Format {
     Tf32,
     F32,
     F64,
+    E4m3,
+    E5m2,
     S8,
     U8,
+    S4,
+    U4,
+    /// A single bit.
+    B1,
     S32,
 }
 
@@ -32,8 +38,13 @@ impl Format {
             "tf32" => Self::Tf32,
             "f32" => Self::F32,
             "f64" => Self::F64,
+            "e4m3" => Self::E4m3,
+            "e5m2" => Self::E5m2,
             "s8" => Self::S8,
             "u8" => Self::U8,
+            "s4" => Self::S4,
+            "u4" => Self::U4,
+            "b1" => Self::B1,
             "s32" => Self::S32,
             _ => return None,
         })
@@ -41,7 +52,9 @@ impl Format {
 
     pub(crate) const fn bits(self) -> u32 {
         match self {
-            Self::S8 | Self::U8 => 8,
+            Self::B1 => 1,
+            Self::S4 | Self::U4 => 4,
+            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 8,
             Self::F16 | Self::Bf16 => 16,
             Self::Tf32 | Self::F32 | Self::S32 => 32,
             Self::F64 => 64,
@@ -49,13 +62,19 @@ impl Format {
     }
 
     const fn is_int(self) -> bool {
-        matches!(self, Self::S8 | Self::U8 | Self::S32)
+        matches!(
+            self,
+            Self::S8 | Self::U8 | Self::S4 | Self::U4 | Self::B1 | Self::S32
+        )
     }
 
     fn int(self, bits: u64) -> i64 {
         match self {
             Self::S8 => i64::from(bits as u8 as i8),
             Self::U8 => i64::from(bits as u8),
+            Self::S4 => i64::from((bits << 4) as u8 as i8) >> 4,
+            Self::U4 => bits as i64 & 0xf,
+            Self::B1 => bits as i64 & 1,
             _ => i64::from(bits as u32 as i32),
         }
     }
@@ -68,6 +87,8 @@ impl Format {
             // The lower bits of the register are ignored.
             Self::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
             Self::F64 => f64::from_bits(bits),
+            Self::E4m3 => double_of_eight::<Float8E4M3FN>(bits),
+            Self::E5m2 => double_of_eight::<Float8E5M2>(bits),
             _ => f64::from(f32::from_bits(bits as u32)),
         }
     }
@@ -89,6 +110,14 @@ impl Format {
             _ => (value as f32).put(),
         }
     }
+}
+
+/// Exact.
+fn double_of_eight<F: FloatConvert<Double>>(bits: u64) -> f64 {
+    let value = F::from_bits(u128::from(bits & 0xff))
+        .convert(&mut false)
+        .value;
+    f64::from_bits(value.to_bits() as u64)
 }
 
 /// Exact.
@@ -146,6 +175,15 @@ pub(crate) struct Shape {
     pub(crate) k: usize,
 }
 
+/// How elements of the first two matrices are combined before they are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    Multiply,
+    /// Bits that differ, or bits that are both set.
+    Xor,
+    And,
+}
+
 /// The formats of a product's matrices, and how large integers end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Product {
@@ -154,6 +192,7 @@ pub(crate) struct Product {
     pub(crate) b: Format,
     pub(crate) c: Format,
     pub(crate) d: Format,
+    pub(crate) combine: Combine,
     /// Sums of integers beyond 32 bits become the nearest number of 32 bits (`.satfinite`).
     pub(crate) saturates: bool,
 }
@@ -196,7 +235,12 @@ impl Product {
                 let mut sum = self.c.int(c[row * n + column]);
                 for at in 0..k {
                     let (x, y) = (a[row * k + at], b[at * n + column]);
-                    sum += self.a.int(x) * self.b.int(y);
+                    let (x, y) = (self.a.int(x), self.b.int(y));
+                    sum += match self.combine {
+                        Combine::Multiply => x * y,
+                        Combine::Xor => x ^ y,
+                        Combine::And => x & y,
+                    };
                 }
                 if self.saturates {
                     sum = sum.clamp(i32::MIN.into(), i32::MAX.into());

@@ -119,11 +119,11 @@ impl MatrixMemory<'_> {
         addresses(at, self.function, self.frame, &self.ids)
     }
 
-    /// The addresses of a fragment's elements: the functions of row and column.
+    /// The addresses of a fragment's elements, and their first bits there, by row and column.
     fn elements<R>(
         &self,
         access: &FragmentAccess<R>,
-    ) -> Result<impl Fn(usize, usize) -> u64 + use<R>, LaneFault> {
+    ) -> Result<impl Fn(usize, usize) -> (u64, u32) + use<R>, LaneFault> {
         let FragmentAccess {
             at,
             fragment,
@@ -146,7 +146,7 @@ impl MatrixMemory<'_> {
         if let Some(lane) = (0..LANES).find(|lane| !is_same(lane)) {
             return Err((1 << lane, FaultKind::MatrixAddresses));
         }
-        let bytes = u64::from(fragment.format.bits() / 8);
+        let bits = u64::from(fragment.format.bits());
         let is_row_major = *is_row_major;
         Ok(move |row: usize, column: usize| {
             let (major, minor) = if is_row_major {
@@ -155,21 +155,24 @@ impl MatrixMemory<'_> {
                 (column, row)
             };
             let elements = stride.wrapping_mul(major as u64).wrapping_add(minor as u64);
-            start.wrapping_add(elements.wrapping_mul(bytes))
+            let bit = elements.wrapping_mul(bits);
+            (start.wrapping_add(bit / 8), (bit % 8) as u32)
         })
     }
 
     fn load(&mut self, load: &FragmentAccess<Reg>) -> Result<(), LaneFault> {
         let fragment = &load.fragment;
         let element_at = self.elements(load)?;
-        let bytes = fragment.format.bits() / 8;
+        let bytes = (fragment.format.bits() / 8).max(1);
         let mut values = vec![0; fragment.rows() * fragment.columns()];
         for (index, value) in values.iter_mut().enumerate() {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
-            *value = matrix_address(load.at.space, element_at(row, column), bytes)
+            let (address, bit) = element_at(row, column);
+            let found = matrix_address(load.at.space, address, bytes)
                 .and_then(|at| self.words.load((self.ids.warp, lane), at, bytes))
                 .map_err(|kind| (1 << lane, kind))?;
+            *value = found >> bit & (u64::MAX >> (64 - fragment.format.bits()));
         }
         scatter(self.frame, fragment, &load.registers, &[values]);
         Ok(())
@@ -183,7 +186,8 @@ impl MatrixMemory<'_> {
         for (index, &value) in values[0].iter().enumerate() {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
-            matrix_address(store.at.space, element_at(row, column), bytes)
+            let (address, _) = element_at(row, column);
+            matrix_address(store.at.space, address, bytes)
                 .and_then(|at| self.words.store((self.ids.warp, lane), at, bytes, value))
                 .map_err(|kind| (1 << lane, kind))?;
         }

@@ -46,3 +46,26 @@ KERNEL(unsigned_int, 16, 16, 16, unsigned char, unsigned char, int, row_major, r
 KERNEL(signed_int_wide, 8, 32, 16, signed char, signed char, int, row_major, row_major)
 KERNEL(unsigned_int_tall, 32, 8, 16, unsigned char, unsigned char, int, col_major, col_major)
 KERNEL(double_double, 8, 8, 4, double, double, double, row_major, col_major)
+
+// Elements of 4 bits and of one bit, of which bytes hold several.
+extern "C" __global__ void nibbles(const void *a, const void *b, const int *c, int *d) {
+    wmma::fragment<wmma::matrix_a, 8, 8, 32, wmma::experimental::precision::s4, wmma::row_major> left;
+    wmma::fragment<wmma::matrix_b, 8, 8, 32, wmma::experimental::precision::s4, wmma::col_major> right;
+    wmma::fragment<wmma::accumulator, 8, 8, 32, int> sum;
+    wmma::load_matrix_sync(left, a, 32);
+    wmma::load_matrix_sync(right, b, 32);
+    wmma::load_matrix_sync(sum, c, 8, wmma::mem_row_major);
+    wmma::mma_sync(sum, left, right, sum);
+    wmma::store_matrix_sync(d, sum, 8, wmma::mem_row_major);
+}
+
+extern "C" __global__ void single_bits(const void *a, const void *b, const int *c, int *d) {
+    wmma::fragment<wmma::matrix_a, 8, 8, 128, wmma::experimental::precision::b1, wmma::row_major> left;
+    wmma::fragment<wmma::matrix_b, 8, 8, 128, wmma::experimental::precision::b1, wmma::col_major> right;
+    wmma::fragment<wmma::accumulator, 8, 8, 128, int> sum;
+    wmma::load_matrix_sync(left, a, 128);
+    wmma::load_matrix_sync(right, b, 128);
+    wmma::load_matrix_sync(sum, c, 8, wmma::mem_row_major);
+    wmma::bmma_sync(sum, left, right, sum);
+    wmma::store_matrix_sync(d, sum, 8, wmma::mem_row_major);
+}

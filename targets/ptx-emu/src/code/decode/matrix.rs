@@ -4,7 +4,7 @@
 use super::modifiers::Modifiers;
 use super::moves::space_named;
 use super::{Decoder, Result, exactly};
-use crate::alu::matrix::{Format, Product, Shape};
+use crate::alu::matrix::{Combine, Format, Product, Shape};
 use crate::code::matrix::{
     Distribution, Fragment, FragmentAccess, Matrix, Multiply, RowAccess, Side,
 };
@@ -53,24 +53,29 @@ fn format(m: &mut Modifiers<'_>) -> Result<Format> {
 
 /// Whether `mma` has a shape for the format of its first two matrices.
 fn is_mma(a: Format, b: Format, Shape { m, n, k }: Shape) -> bool {
-    use Format::{Bf16, F16, F64, S8, Tf32, U8};
+    use Format::{B1, Bf16, E4m3, E5m2, F16, F64, S4, S8, Tf32, U4, U8};
     match (a, b) {
         (F16, F16) => matches!((m, n, k), (16, 8, 8 | 16) | (8, 8, 4)),
         (Bf16, Bf16) => matches!((m, n, k), (16, 8, 8 | 16)),
         (Tf32, Tf32) => matches!((m, n, k), (16, 8, 4 | 8)),
         (F64, F64) => matches!((m, n, k), (8, 8, 4) | (16, 8, 4 | 8 | 16)),
+        (E4m3 | E5m2, E4m3 | E5m2) => matches!((m, n, k), (16, 8, 16 | 32)),
         (S8 | U8, S8 | U8) => matches!((m, n, k), (8, 8, 16) | (16, 8, 16 | 32)),
+        (S4 | U4, S4 | U4) => matches!((m, n, k), (8, 8, 32) | (16, 8, 32 | 64)),
+        (B1, B1) => matches!((m, n, k), (8, 8, 128) | (16, 8, 128 | 256)),
         _ => false,
     }
 }
 
 /// Whether `wmma` has a shape for the format.
 fn is_wmma(format: Format, Shape { m, n, k }: Shape) -> bool {
-    use Format::{Bf16, F16, F64, S8, Tf32, U8};
+    use Format::{B1, Bf16, F16, F64, S4, S8, Tf32, U4, U8};
     match format {
         F16 | Bf16 | S8 | U8 => matches!((m, n, k), (16, 16, 16) | (8, 32, 16) | (32, 8, 16)),
         Tf32 => (m, n, k) == (16, 16, 8),
         F64 => (m, n, k) == (8, 8, 4),
+        S4 | U4 => (m, n, k) == (8, 8, 32),
+        B1 => (m, n, k) == (8, 8, 128),
         _ => false,
     }
 }
@@ -78,11 +83,26 @@ fn is_wmma(format: Format, Shape { m, n, k }: Shape) -> bool {
 /// Whether sums of products of a format may have this one.
 fn is_sum(of: Format, sum: Format) -> bool {
     match of {
-        Format::F16 => matches!(sum, Format::F16 | Format::F32),
+        Format::F16 | Format::E4m3 | Format::E5m2 => matches!(sum, Format::F16 | Format::F32),
         Format::Bf16 | Format::Tf32 => sum == Format::F32,
         Format::F64 => sum == Format::F64,
         _ => sum == Format::S32,
     }
+}
+
+/// How elements are combined: bits by an operation, of which the ones are counted (`.xor.popc`).
+fn take_combine(m: &mut Modifiers<'_>, of: Format) -> Result<Combine> {
+    if of != Format::B1 {
+        return Ok(Combine::Multiply);
+    }
+    let combine = m.next(|part| match part {
+        "xor" => Some(Combine::Xor),
+        "and" => Some(Combine::And),
+        _ => None,
+    });
+    combine
+        .filter(|_| m.take("popc"))
+        .ok_or(TextError::Missing("`.xor.popc` or `.and.popc`"))
 }
 
 impl<'a> Decoder<'a> {
@@ -121,6 +141,7 @@ impl<'a> Decoder<'a> {
         };
         let saturates = m.take("satfinite");
         let (d, a, b, c) = (format(m)?, format(m)?, format(m)?, format(m)?);
+        let combine = take_combine(m, a)?;
         let is_quads = a == Format::F16 && shape.m == 8;
         if !is_mma(a, b, shape) || !is_sum(a, c) || !is_sum(a, d) {
             return Err(TextError::Rule("there is no such product"));
@@ -142,6 +163,7 @@ impl<'a> Decoder<'a> {
             b,
             c,
             d,
+            combine,
             saturates,
         };
         self.multiply(product, distribution, operands)
@@ -170,13 +192,19 @@ impl<'a> Decoder<'a> {
         let products: &[Format] = match (side, format) {
             (Side::Sum, Format::F16) => &[Format::F16],
             (Side::Sum, Format::F32) => &[Format::F16, Format::Tf32],
-            (Side::Sum, Format::S32) => &[Format::S8],
+            (Side::Sum, Format::S32) => &[Format::S8, Format::S4, Format::B1],
             (Side::Sum, Format::F64) => &[Format::F64],
             (Side::Sum, _) => &[],
             _ => &[format],
         };
         if !products.iter().any(|&of| is_wmma(of, shape)) {
             return Err(TextError::Rule("there is no such matrix"));
+        }
+        // Elements smaller than a byte are contiguous.
+        if format.bits() < 8 && is_row_major != (side == Side::A) {
+            return Err(TextError::Rule(
+                "the layout of these matrices is `.row.col`",
+            ));
         }
         let fragment = Fragment {
             side,
@@ -218,6 +246,8 @@ impl<'a> Decoder<'a> {
     }
 
     fn wmma_mma(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<Matrix> {
+        let of = if m.has("b1") { Format::B1 } else { Format::S8 };
+        let combine = take_combine(m, of)?;
         take_sync_aligned(m)?;
         // Fragments have their elements wherever they are in memory.
         if take_layout(m).is_none() || take_layout(m).is_none() {
@@ -247,6 +277,7 @@ impl<'a> Decoder<'a> {
             b,
             c,
             d,
+            combine,
             saturates,
         };
         self.multiply(product, Distribution::Wmma, operands)
