@@ -6,7 +6,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::access::{Ids, addresses};
 use super::atomic::combine;
 use super::block_state::BlockState;
 use super::copies::{CopyAddress, Counted, Pending, QueueKind, ThreadId};
@@ -18,7 +17,7 @@ use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
 use super::words::Words;
-use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use crate::alu::{Mask, lanes_of};
 use crate::code::Function;
 use crate::code::asynchronous::{Async, AsyncCopy, AsyncStore, BulkCopy, MbarrierOp, Phase};
 use crate::code::op::{Address, Pc, Semantics, Src, StateSpace};
@@ -65,23 +64,18 @@ pub(super) fn execute(
         passed,
         ..
     } = lanes;
-    if let Async::Mbarrier {
-        op: MbarrierOp::Test { p: Some(p), .. },
+    note(warp, block, launch, at, (changed, polled));
+    let Async::Mbarrier {
+        op: MbarrierOp::Test { p, may_suspend, .. },
         ..
     } = op
-    {
+    else {
+        return result;
+    };
+    if let Some(p) = p {
         warp.frames.get_mut(id).set_pred(*p, active, passed);
     }
-    note(warp, block, launch, at, (changed, polled));
-    if let Async::Mbarrier {
-        op: MbarrierOp::Test {
-            may_suspend: true, ..
-        },
-        ..
-    } = op
-        && result.is_ok()
-        && passed == 0
-    {
+    if *may_suspend && result.is_ok() && passed == 0 {
         warp.groups[at].polling.is_due = false;
         warp.groups[at].state = State::Sleeping {
             until: Instant::now() + SUSPENSION,
@@ -200,18 +194,8 @@ impl LaneState<'_> {
     }
 
     fn address(&self, at: &Address, lane: usize) -> u64 {
-        let frame = self.warp.frames.get(self.warp.groups[self.group].frame);
-        let ids = Ids {
-            launch: self.launch,
-            index: self.block.index,
-            processor: self.block.processor,
-            warp: self.warp.number,
-            threads: &self.warp.threads,
-            place: self.place,
-        };
-        let all: Lanes = addresses(at, self.function, frame, &ids);
-        debug_assert!(lane < LANES, "a lane of the warp");
-        all[lane]
+        let base = at.base.map_or(0, |base| self.value(base, lane));
+        base.wrapping_add_signed(at.offset)
     }
 
     fn words(&mut self) -> Words<'_> {

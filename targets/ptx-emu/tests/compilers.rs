@@ -1,4 +1,5 @@
-//! Kernels in CUDA C++, compiled by NVRTC (`nvrtc/compile.py`), and their results on the host.
+//! Kernels by compilers for NVIDIA GPUs, and their results on the host: CUDA C++ by NVRTC
+//! (`compilers/nvrtc.py`) and Triton (`compilers/triton_matmul.py`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ macro_rules! text {
     ($name:literal) => {
         Part {
             name: concat!($name, ".ptx"),
-            text: include_str!(concat!("nvrtc/", $name, ".ptx")),
+            text: include_str!(concat!("compilers/", $name, ".ptx")),
         }
     };
 }
@@ -239,6 +240,9 @@ mod copies {
 
 mod products {
     use super::*;
+
+    /// Bytes of shared memory that Triton's kernel needs, as the script prints them.
+    const SHARED_OF_TRITON: u32 = 8192;
 
     /// The type of elements in memory.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -532,6 +536,43 @@ mod products {
             panic!("{name}: {fault}");
         }
         assert_eq!(device.read(buffers[2], wanted.len()), wanted, "{name}");
+    }
+
+    /// Triton adds the addresses of two workspaces to the parameters, which the kernel does not use.
+    #[test]
+    fn of_triton() {
+        let device = Device::new(text!("triton_matmul"));
+        let mut random = Random(11);
+        let (rows, columns, depth) = (96, 64, 176);
+        let a = Matrix::new(Half, rows, depth, &mut random);
+        let b = Matrix::new(Half, depth, columns, &mut random);
+        let zero = Matrix {
+            columns,
+            values: vec![0; rows * columns],
+        };
+        let d = a.multiply(&b, &zero);
+        let wanted: Vec<u8> = d.iter().flat_map(|&value| Single.bytes(value)).collect();
+        let buffers = [
+            a.bytes(Half, true),
+            b.bytes(Half, true),
+            vec![0xff; wanted.len()],
+        ]
+        .map(|bytes| device.buffer(&bytes));
+        let mut params: Vec<_> = buffers.map(|at| at.to_le_bytes().to_vec()).into();
+        let numbers = [depth, depth, columns, columns];
+        params.extend(numbers.map(|number| (number as u32).to_le_bytes().to_vec()));
+        params.extend([vec![0; 8], vec![0; 8]]);
+        let grid = Grid {
+            grid: [(rows / 32) as u32, (columns / 32) as u32, 1],
+            block: [128, 1, 1],
+            shared: SHARED_OF_TRITON,
+        };
+        if let Err(fault) = device.run("matmul", grid, &params) {
+            panic!("{fault}");
+        }
+        let found = device.read(buffers[2], wanted.len());
+        let at = found.iter().zip(&wanted).position(|(a, b)| a != b);
+        assert_eq!(at, None, "the first different byte");
     }
 
     #[test]
