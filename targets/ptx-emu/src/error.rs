@@ -225,7 +225,7 @@ pub enum FaultKind {
         active: u32,
     },
     /// The lanes of a warp name different matrices.
-    #[error("its address or its stride is not the same in all lanes")]
+    #[error("its address, stride, descriptor or scale is invalid, or not the same in all lanes")]
     MatrixAddresses,
     /// A block that the cluster does not have.
     #[error("block {rank} of the cluster, which has one block")]

@@ -241,9 +241,6 @@ mod copies {
 mod products {
     use super::*;
 
-    /// Bytes of shared memory that Triton's kernel needs, as the script prints them.
-    const SHARED_OF_TRITON: u32 = 8192;
-
     /// The type of elements in memory.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Type {
@@ -541,9 +538,16 @@ mod products {
     /// Triton adds the addresses of two workspaces to the parameters, which the kernel does not use.
     #[test]
     fn of_triton() {
-        let device = Device::new(text!("triton_matmul"));
+        // The tile, and the bytes of shared memory that the script prints.
+        triton(text!("triton_matmul_80"), 32, 8192);
+        triton(text!("triton_matmul_90"), 64, 49152);
+    }
+
+    #[track_caller]
+    fn triton(part: Part<'_>, tile: usize, shared: u32) {
+        let device = Device::new(part);
         let mut random = Random(11);
-        let (rows, columns, depth) = (96, 64, 176);
+        let (rows, columns, depth) = (192, 64, 176);
         let a = Matrix::new(Half, rows, depth, &mut random);
         let b = Matrix::new(Half, depth, columns, &mut random);
         let zero = Matrix {
@@ -563,9 +567,9 @@ mod products {
         params.extend(numbers.map(|number| (number as u32).to_le_bytes().to_vec()));
         params.extend([vec![0; 8], vec![0; 8]]);
         let grid = Grid {
-            grid: [(rows / 32) as u32, (columns / 32) as u32, 1],
+            grid: [(rows / tile) as u32, (columns / tile) as u32, 1],
             block: [128, 1, 1],
-            shared: SHARED_OF_TRITON,
+            shared,
         };
         if let Err(fault) = device.run("matmul", grid, &params) {
             panic!("{fault}");

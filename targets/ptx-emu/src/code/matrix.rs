@@ -1,6 +1,6 @@
 //! Instructions on matrices, whose elements all lanes of a warp hold together.
 
-use super::operand::{Address, OperandSet, Reg, Src};
+use super::operand::{Address, OperandSet, PredSrc, Reg, Src};
 use crate::alu::LANES;
 use crate::alu::matrix::{Format, Product, Shape};
 
@@ -8,6 +8,8 @@ use crate::alu::matrix::{Format, Product, Shape};
 pub(crate) enum Matrix {
     /// `mma` and `wmma.mma`
     Multiply(Multiply),
+    /// `wgmma.mma_async`
+    MultiplyGroup(MultiplyGroup),
     /// `wmma.load`
     Load(FragmentAccess<Reg>),
     /// `wmma.store`
@@ -28,6 +30,34 @@ pub(crate) struct Multiply {
     pub(crate) a: Box<[Src]>,
     pub(crate) b: Box<[Src]>,
     pub(crate) c: Box<[Src]>,
+}
+
+/// Rows of a product by four warps that one of them computes.
+pub(crate) const GROUP_ROWS: usize = 16;
+
+/// A product by four warps, each of which computes [`GROUP_ROWS`] rows.
+#[derive(Debug)]
+pub(crate) struct MultiplyGroup {
+    /// Of one warp.
+    pub(crate) product: Product,
+    pub(crate) d: Box<[Reg]>,
+    pub(crate) a: GroupSource,
+    /// Describes the second matrix in shared memory.
+    pub(crate) b: Src,
+    /// Whether the product is added to the result.
+    pub(crate) accumulates: PredSrc,
+    /// Whether the first and the second matrix are negated.
+    pub(crate) is_negated: [bool; 2],
+    /// Whether their elements are contiguous along the outer dimension.
+    pub(crate) is_transposed: [bool; 2],
+}
+
+/// Where the first matrix of a product by four warps is.
+#[derive(Debug)]
+pub(crate) enum GroupSource {
+    Registers(Box<[Src]>),
+    /// In shared memory, as the value describes.
+    Shared(Src),
 }
 
 /// A load or a store of a fragment, of which each lane has the registers.
@@ -174,7 +204,10 @@ impl Fragment {
                 (group + low * 8, me * packed + part + right * 4 * packed)
             }
             Side::B => (me * packed + part + register * 4 * packed, group),
-            Side::Sum => (group + element / 2 * 8, me * 2 + element % 2),
+            Side::Sum => (
+                group + element / 2 % 2 * 8,
+                element / 4 * 8 + me * 2 + element % 2,
+            ),
         }
     }
 }
@@ -190,6 +223,17 @@ impl Multiply {
     }
 }
 
+impl MultiplyGroup {
+    pub(crate) fn fragment(&self, side: Side, format: Format) -> Fragment {
+        Fragment {
+            side,
+            format,
+            shape: self.product.shape,
+            distribution: Distribution::Mma,
+        }
+    }
+}
+
 impl Matrix {
     pub(crate) fn operands(&self) -> OperandSet {
         match self {
@@ -197,6 +241,16 @@ impl Matrix {
                 let Multiply { a, b, c, d, .. } = multiply;
                 let sources = a.iter().chain(b).chain(c);
                 OperandSet::of(sources.copied()).writing(d.iter().copied())
+            }
+            Self::MultiplyGroup(multiply) => {
+                let a = match &multiply.a {
+                    GroupSource::Registers(registers) => &registers[..],
+                    GroupSource::Shared(descriptor) => std::slice::from_ref(descriptor),
+                };
+                let results = multiply.d.iter().map(|&d| Src(d));
+                OperandSet::of(a.iter().copied().chain([multiply.b]).chain(results))
+                    .reading_pred(Some(multiply.accumulates))
+                    .writing(multiply.d.iter().copied())
             }
             Self::Load(load) => OperandSet::of(load.stride)
                 .at(&load.at)

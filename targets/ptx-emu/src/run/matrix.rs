@@ -6,6 +6,7 @@
 use super::access::{Ids, addresses};
 use super::block_state::BlockState;
 use super::copies::CopyAddress;
+use super::descriptor::Descriptor;
 use super::fault::LaneFault;
 use super::frame::Frame;
 use super::group::State;
@@ -16,7 +17,10 @@ use super::warp::Warp;
 use super::words::Words;
 use crate::alu::{LANES, Lanes, Mask};
 use crate::code::Function;
-use crate::code::matrix::{Fragment, FragmentAccess, Matrix, Multiply, RowAccess, Side};
+use crate::code::matrix::{
+    Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply, MultiplyGroup, RowAccess,
+    Side,
+};
 use crate::code::op::{Address, Reg, Src, StateSpace};
 use crate::error::FaultKind;
 use crate::memory::{AccessKind, is_global};
@@ -107,6 +111,7 @@ struct MatrixMemory<'a> {
 impl MatrixMemory<'_> {
     fn access(&mut self, op: &Matrix) -> Result<(), LaneFault> {
         match op {
+            Matrix::MultiplyGroup(multiply) => self.multiply_group(multiply),
             Matrix::Load(load) => self.load(load),
             Matrix::Store(store) => self.store(store),
             Matrix::LoadRows(load) => self.load_rows(load),
@@ -158,6 +163,69 @@ impl MatrixMemory<'_> {
             let bit = elements.wrapping_mul(bits);
             (start.wrapping_add(bit / 8), (bit % 8) as u32)
         })
+    }
+
+    /// The warp's rows of a product by four warps.
+    fn multiply_group(&mut self, multiply: &MultiplyGroup) -> Result<(), LaneFault> {
+        let product = &multiply.product;
+        let shape = product.shape;
+        let first = self.ids.warp as usize % 4 * GROUP_ROWS;
+        let mut a = match &multiply.a {
+            GroupSource::Registers(registers) => {
+                let fragment = multiply.fragment(Side::A, product.a);
+                gather(self.frame, self.function, &fragment, registers).swap_remove(0)
+            }
+            GroupSource::Shared(described) => {
+                let places = (0..shape.m * shape.k).map(|at| (first + at / shape.k, at % shape.k));
+                let bytes = product.a.bits() / 8;
+                self.described(*described, places, bytes, multiply.is_transposed[0])?
+            }
+        };
+        let places = (0..shape.k * shape.n).map(|at| (at % shape.n, at / shape.n));
+        let bytes = product.b.bits() / 8;
+        let mut b = self.described(multiply.b, places, bytes, multiply.is_transposed[1])?;
+        for (matrix, is_negated, format) in [
+            (&mut a, multiply.is_negated[0], product.a),
+            (&mut b, multiply.is_negated[1], product.b),
+        ] {
+            let sign = u64::from(is_negated) << (format.bits() - 1);
+            matrix.iter_mut().for_each(|bits| *bits ^= sign);
+        }
+        let fragment = multiply.fragment(Side::Sum, product.d);
+        let accumulates = self.frame.pred(multiply.accumulates);
+        if accumulates != 0 && accumulates != Mask::MAX {
+            return Err((accumulates, FaultKind::MatrixAddresses));
+        }
+        let c = if accumulates == 0 {
+            vec![0; shape.m * shape.n]
+        } else {
+            let registers: Vec<Src> = multiply.d.iter().map(|&d| Src(d)).collect();
+            gather(self.frame, self.function, &fragment, &registers).swap_remove(0)
+        };
+        let d = product.of(&a, &b, &c);
+        scatter(self.frame, &fragment, &multiply.d, &[d]);
+        Ok(())
+    }
+
+    /// Elements of a matrix in shared memory that a register describes, the same in all lanes, by
+    /// their outer and inner positions.
+    fn described(
+        &mut self,
+        described: Src,
+        places: impl Iterator<Item = (usize, usize)>,
+        bytes: u32,
+        is_transposed: bool,
+    ) -> Result<Vec<u64>, LaneFault> {
+        let values = *self.frame.src(self.function, described);
+        let descriptor =
+            Descriptor::new(values[0]).filter(|_| values.iter().all(|&it| it == values[0]));
+        let descriptor = descriptor.ok_or((Mask::MAX, FaultKind::MatrixAddresses))?;
+        let load = |(outer, k): (usize, usize)| {
+            let at = CopyAddress::Shared(descriptor.offset(outer, k, bytes, is_transposed));
+            let word = self.words.load((self.ids.warp, 0), at, bytes);
+            word.map_err(|kind| (Mask::MAX, kind))
+        };
+        places.map(load).collect()
     }
 
     fn load(&mut self, load: &FragmentAccess<Reg>) -> Result<(), LaneFault> {

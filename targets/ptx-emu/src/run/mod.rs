@@ -21,6 +21,7 @@
 //! | `warp` | the state of a warp |
 //! | `block_state` | the state that the warps of a block share, and its barriers |
 //! | `words` | accesses without registers |
+//! | `descriptor` | matrices in shared memory that several warps multiply |
 //! | `mbarrier` | the `mbarrier` objects of a block |
 //! | `copies` | asynchronous copies that have not happened |
 //! | `cluster_barrier` | the barrier of a cluster |
@@ -49,6 +50,7 @@ mod converge;
 mod copies;
 mod costs;
 mod deadlock;
+mod descriptor;
 mod exec;
 mod fault;
 mod frame;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles a product of matrices in Triton to the PTX next to this file.
+"""Compiles products of matrices in Triton to the PTX next to this file, one for each architecture.
 
 Needs Triton, but no GPU: pip install triton. The PTX is committed, so tests need neither.
 """
@@ -31,21 +31,26 @@ def matmul(a, b, c, depth, a_row, b_row, c_row, M: tl.constexpr, N: tl.constexpr
     tl.store(c + rows[:, None] * c_row + columns[None, :], total)
 
 
+# The size of a tile. From `sm_90` on, four warps multiply together.
+TILES = {80: (32, 32, 32), 90: (64, 64, 64)}
+
+
 def main():
     types = {"a": "*fp16", "b": "*fp16", "c": "*fp32"}
     types |= dict.fromkeys(("depth", "a_row", "b_row", "c_row"), "i32")
     types |= dict.fromkeys(("M", "N", "K"), "constexpr")
-    sixteen = [["tt.divisibility", 16]]
-    # All addresses and sizes, so that copies have 16 bytes.
-    attributes = {(at,): sixteen for at in range(7)}
-    source = ASTSource(matmul, types, {"M": 32, "N": 32, "K": 32}, attributes)
-    options = {"num_warps": 4, "num_stages": 3}
-    compiled = triton.compile(source, target=GPUTarget("cuda", 80, 32), options=options)
-    text = compiled.asm["ptx"].split("\t.section")[0]
-    lines = (re.sub(r"\s*//.*", "", line).rstrip() for line in text.splitlines())
-    kept = [line for line in lines if line and not re.match(r"\s*\.(loc|file)\b", line)]
-    print(f"{compiled.metadata.shared} bytes of shared memory")
-    pathlib.Path(__file__).with_suffix(".ptx").write_text("\n".join(kept) + "\n")
+    # All addresses and sizes are multiples of 16, so that copies have 16 bytes.
+    attributes = {(at,): [["tt.divisibility", 16]] for at in range(7)}
+    for arch, tile in TILES.items():
+        source = ASTSource(matmul, types, dict(zip("MNK", tile)), attributes)
+        options = {"num_warps": 4, "num_stages": 3}
+        compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
+        text = compiled.asm["ptx"].split("\t.section")[0]
+        lines = (re.sub(r"\s*//.*", "", line).rstrip() for line in text.splitlines())
+        kept = [line for line in lines if line and not re.match(r"\s*\.(loc|file)\b", line)]
+        print(f"sm_{arch}: {compiled.metadata.shared} bytes of shared memory")
+        to = pathlib.Path(__file__).with_name(f"triton_matmul_{arch}.ptx")
+        to.write_text("\n".join(kept) + "\n")
 
 
 main()

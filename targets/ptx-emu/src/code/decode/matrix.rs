@@ -6,7 +6,8 @@ use super::moves::space_named;
 use super::{Decoder, Result, exactly};
 use crate::alu::matrix::{Combine, Format, Product, Shape};
 use crate::code::matrix::{
-    Distribution, Fragment, FragmentAccess, Matrix, Multiply, RowAccess, Side,
+    Distribution, Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply,
+    MultiplyGroup, RowAccess, Side,
 };
 use crate::code::op::{Op, Reg, Src, StateSpace};
 use crate::text::ast::Operand;
@@ -116,6 +117,13 @@ impl<'a> Decoder<'a> {
         let op = match name {
             "mma" => self.mma(m, operands)?,
             "wmma" => self.wmma(m, operands)?,
+            "wgmma" => match self.wgmma(m, operands)? {
+                Some(multiply) => Matrix::MultiplyGroup(multiply),
+                None => {
+                    self.push(Op::Nop);
+                    return Ok(true);
+                }
+            },
             "ldmatrix" | "stmatrix" => self.rows(name, m, operands)?,
             "movmatrix" => {
                 take_sync_aligned(m)?;
@@ -281,6 +289,95 @@ impl<'a> Decoder<'a> {
             saturates,
         };
         self.multiply(product, Distribution::Wmma, operands)
+    }
+
+    /// Products by four warps happen at once: orders and waits have nothing to do.
+    fn wgmma(
+        &mut self,
+        m: &mut Modifiers<'a>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<Option<MultiplyGroup>> {
+        let kind = m.word()?;
+        take_sync_aligned(m)?;
+        match (kind, operands) {
+            ("fence" | "commit_group", []) | ("wait_group", [Operand::Int(_)]) => return Ok(None),
+            ("mma_async", _) => {}
+            _ => return Err(TextError::Rule("there is no such form of it")),
+        }
+        let shape = m.next(shape_named).ok_or(TextError::Missing("the shape"))?;
+        let saturates = m.take("satfinite");
+        let (d, a, b) = (format(m)?, format(m)?, format(m)?);
+        let is_shape = (8..=256).contains(&shape.n)
+            && shape.n.is_multiple_of(8)
+            && (shape.m, shape.k * a.bits() as usize) == (4 * GROUP_ROWS, 256);
+        let is_pair = match a {
+            Format::S8 | Format::U8 => matches!(b, Format::S8 | Format::U8),
+            Format::E4m3 | Format::E5m2 => matches!(b, Format::E4m3 | Format::E5m2),
+            Format::F16 | Format::Bf16 | Format::Tf32 => a == b,
+            _ => false,
+        };
+        if !is_shape || !is_pair || !is_sum(a, d) {
+            return Err(TextError::Rule("there is no such product"));
+        }
+        if saturates && d != Format::S32 {
+            return Err(TextError::Rule("`.satfinite` is for integers"));
+        }
+        let [d_at, a_at, b_at, accumulates, scales @ ..] = operands else {
+            return Err(TextError::Expected("operands"));
+        };
+        let is_in_registers = matches!(a_at, Operand::Vector(_));
+        let (mut is_negated, mut is_transposed) = ([false; 2], [false; 2]);
+        let sign = |operand: &Operand<'_>| match operand {
+            Operand::Int(1) => Ok(false),
+            Operand::Int(u64::MAX) => Ok(true),
+            _ => Err(TextError::Expected("1 or -1")),
+        };
+        let flag = |operand: &Operand<'_>| match operand {
+            Operand::Int(flag @ (0 | 1)) => Ok(*flag == 1),
+            _ => Err(TextError::Expected("0 or 1")),
+        };
+        match (scales, d == Format::S32, a.bits() == 16) {
+            ([], true, _) => {}
+            ([x, y], false, false) => is_negated = [sign(x)?, sign(y)?],
+            ([x, y, b], false, true) if is_in_registers => {
+                is_negated = [sign(x)?, sign(y)?];
+                is_transposed[1] = flag(b)?;
+            }
+            ([x, y, a, b], false, true) if !is_in_registers => {
+                is_negated = [sign(x)?, sign(y)?];
+                is_transposed = [flag(a)?, flag(b)?];
+            }
+            _ => return Err(TextError::Expected("another number of operands")),
+        }
+        let product = Product {
+            shape: Shape {
+                m: GROUP_ROWS,
+                ..shape
+            },
+            a,
+            b,
+            c: d,
+            d,
+            combine: Combine::Multiply,
+            saturates,
+        };
+        let mut multiply = MultiplyGroup {
+            product,
+            d: Box::default(),
+            a: GroupSource::Registers(Box::default()),
+            b: self.src(b_at, Type::B64)?,
+            accumulates: self.pred_src(accumulates)?,
+            is_negated,
+            is_transposed,
+        };
+        multiply.d = self.fragment_dst(d_at, &multiply.fragment(Side::Sum, d))?;
+        multiply.a = if is_in_registers {
+            let fragment = multiply.fragment(Side::A, a);
+            GroupSource::Registers(self.fragment_src(a_at, &fragment)?)
+        } else {
+            GroupSource::Shared(self.src(a_at, Type::B64)?)
+        };
+        Ok(Some(multiply))
     }
 
     fn multiply(

@@ -6,7 +6,6 @@ pub(super) fn family(name: &str) -> Option<&'static str> {
         "tex" | "tld4" | "txq" | "istypep" | "suld" | "sust" | "sured" | "suq" => {
             "textures and surfaces"
         }
-        "wgmma" => "products of matrices by several warps",
         "tcgen05" => "products of matrices in tensor memory",
         "tensormap" => "maps of tensors",
         "multimem" => "accesses to the memory of several devices",
