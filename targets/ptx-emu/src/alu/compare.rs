@@ -7,15 +7,15 @@ use crate::text::types::Type;
 
 macro_rules! compare {
     ($T:ty, |$a:ident, $b:ident| $holds:expr) => {{
-        fn f(a: &Lanes, b: &Lanes) -> Mask {
-            let mut mask = 0;
-            for i in 0..super::LANES {
-                let ($a, $b) = (<$T>::get(a[i]), <$T>::get(b[i]));
-                mask |= Mask::from($holds) << i;
-            }
-            mask
+        fn one(a: u64, b: u64) -> bool {
+            let ($a, $b) = (<$T>::get(a), <$T>::get(b));
+            $holds
         }
-        f as Compare
+        fn all(a: &Lanes, b: &Lanes) -> Mask {
+            let holds = |i| Mask::from(one(a[i], b[i])) << i;
+            (0..super::LANES).fold(0, |mask, i| mask | holds(i))
+        }
+        Compare { one, all }
     }};
 }
 

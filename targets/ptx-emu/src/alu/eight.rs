@@ -5,7 +5,7 @@ use rustc_apfloat::ieee::{Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::half::{halves, single_of_half, whole};
-use super::{Bin, Lanes, Mask, Un, Value, lanes_of};
+use super::{Bin, Un, Value};
 use crate::text::types::Type;
 
 /// The NaN that conversions make, of both formats.
@@ -47,60 +47,52 @@ fn wide<F: Float + FloatConvert<Half>, const RELU: bool>(bits: u8) -> u16 {
     value.to_bits() as u16
 }
 
-fn of_singles<F: Float, const RELU: bool>(d: &mut Lanes, mask: Mask, a: &Lanes, b: &Lanes)
+fn of_singles<F: Float, const RELU: bool>(a: u64, b: u64) -> u64
 where
     Double: FloatConvert<F>,
 {
-    for i in lanes_of(mask) {
-        let [high, low] = [a[i], b[i]].map(|bits| narrow::<F, RELU>(f32::get(bits).into()));
-        d[i] = u64::from(high) << 8 | u64::from(low);
-    }
+    let [high, low] = [a, b].map(|bits| narrow::<F, RELU>(f32::get(bits).into()));
+    u64::from(high) << 8 | u64::from(low)
 }
 
-fn of_halves<F: Float, const RELU: bool>(d: &mut Lanes, mask: Mask, a: &Lanes)
+fn of_halves<F: Float, const RELU: bool>(a: u64) -> u64
 where
     Double: FloatConvert<F>,
 {
-    for i in lanes_of(mask) {
-        let [low, high] = halves(a[i]).map(|bits| narrow::<F, RELU>(single_of_half(bits).into()));
-        d[i] = u64::from(high) << 8 | u64::from(low);
-    }
+    let [low, high] = halves(a).map(|bits| narrow::<F, RELU>(single_of_half(bits).into()));
+    u64::from(high) << 8 | u64::from(low)
 }
 
-fn to_halves<F: Float + FloatConvert<Half>, const RELU: bool>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-) {
-    for i in lanes_of(mask) {
-        let [low, high] = [a[i] as u8, (a[i] >> 8) as u8].map(wide::<F, RELU>);
-        d[i] = whole([low, high]);
-    }
+fn to_halves<F: Float + FloatConvert<Half>, const RELU: bool>(a: u64) -> u64 {
+    whole([a as u8, (a >> 8) as u8].map(wide::<F, RELU>))
 }
 
 macro_rules! by_type {
-    ($ty:expr, $relu:expr, $f:ident) => {
-        match ($ty, $relu) {
-            (Type::E4m3x2, false) => Some($f::<Float8E4M3FN, false> as _),
-            (Type::E4m3x2, true) => Some($f::<Float8E4M3FN, true> as _),
-            (Type::E5m2x2, false) => Some($f::<Float8E5M2, false> as _),
-            (Type::E5m2x2, true) => Some($f::<Float8E5M2, true> as _),
-            _ => None,
-        }
+    ($ty:expr, $relu:expr, $Kind:ident, $f:ident) => {
+        Some($Kind {
+            one: match ($ty, $relu) {
+                (Type::E4m3x2, false) => $f::<Float8E4M3FN, false>,
+                (Type::E4m3x2, true) => $f::<Float8E4M3FN, true>,
+                (Type::E5m2x2, false) => $f::<Float8E5M2, false>,
+                (Type::E5m2x2, true) => $f::<Float8E5M2, true>,
+                _ => return None,
+            },
+            all: None,
+        })
     };
 }
 
 /// Two floats of 32 bits to a pair of type `to`.
 pub(crate) fn from_singles(to: Type, relu: bool) -> Option<Bin> {
-    by_type!(to, relu, of_singles)
+    by_type!(to, relu, Bin, of_singles)
 }
 
 /// A pair of half precision to one of type `to`.
 pub(crate) fn from_halves(to: Type, relu: bool) -> Option<Un> {
-    by_type!(to, relu, of_halves)
+    by_type!(to, relu, Un, of_halves)
 }
 
 /// A pair of type `from` to one of half precision.
 pub(crate) fn into_halves(from: Type, relu: bool) -> Option<Un> {
-    by_type!(from, relu, to_halves)
+    by_type!(from, relu, Un, to_halves)
 }

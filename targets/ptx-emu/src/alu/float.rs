@@ -8,7 +8,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
 
-use super::{Bin, Lanes, Mask, Test, Tri, Un, Value, each, each_active, lanes_of};
+use super::{Bin, Test, Tri, Un, Value, each, each_slow, quick};
 use crate::text::types::Type;
 
 /// The NaN that single precision makes.
@@ -101,98 +101,70 @@ fn hard64(value: Double) -> f64 {
 }
 
 fn bin32<const OP: u8, const ROUND: usize, const FTZ: bool, const SAT: bool>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-    b: &Lanes,
-) {
-    let one = |a: u64, b: u64| {
-        let (x, y) = (flush(f32::get(a), FTZ), flush(f32::get(b), FTZ));
-        let result = if ROUND == 0 {
-            match OP {
-                ADD => x + y,
-                SUB => x - y,
-                MUL => x * y,
-                _ => x / y,
-            }
-        } else {
-            let round = ROUNDINGS[ROUND].soft();
-            let (x, y) = (soft32(x), soft32(y));
-            hard32(match OP {
-                ADD => x.add_r(y, round).value,
-                SUB => x.sub_r(y, round).value,
-                MUL => x.mul_r(y, round).value,
-                _ => x.div_r(y, round).value,
-            })
-        };
-        saturate(flush(result, FTZ), SAT).put()
-    };
-    if ROUND == 0 && OP != DIV {
-        for i in 0..super::LANES {
-            d[i] = one(a[i], b[i]);
+    a: u64,
+    b: u64,
+) -> u64 {
+    let (x, y) = (flush(f32::get(a), FTZ), flush(f32::get(b), FTZ));
+    let result = if ROUND == 0 {
+        match OP {
+            ADD => x + y,
+            SUB => x - y,
+            MUL => x * y,
+            _ => x / y,
         }
     } else {
-        for i in lanes_of(mask) {
-            d[i] = one(a[i], b[i]);
+        let round = ROUNDINGS[ROUND].soft();
+        let (x, y) = (soft32(x), soft32(y));
+        hard32(match OP {
+            ADD => x.add_r(y, round).value,
+            SUB => x.sub_r(y, round).value,
+            MUL => x.mul_r(y, round).value,
+            _ => x.div_r(y, round).value,
+        })
+    };
+    saturate(flush(result, FTZ), SAT).put()
+}
+
+fn bin64<const OP: u8, const ROUND: usize>(a: u64, b: u64) -> u64 {
+    let (x, y) = (f64::get(a), f64::get(b));
+    let result = if ROUND == 0 {
+        match OP {
+            ADD => x + y,
+            SUB => x - y,
+            MUL => x * y,
+            _ => x / y,
         }
-    }
+    } else {
+        let round = ROUNDINGS[ROUND].soft();
+        let (x, y) = (soft64(x), soft64(y));
+        hard64(match OP {
+            ADD => x.add_r(y, round).value,
+            SUB => x.sub_r(y, round).value,
+            MUL => x.mul_r(y, round).value,
+            _ => x.div_r(y, round).value,
+        })
+    };
+    result.put()
 }
 
-fn bin64<const OP: u8, const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes, b: &Lanes) {
-    for i in lanes_of(mask) {
-        let (x, y) = (f64::get(a[i]), f64::get(b[i]));
-        let result = if ROUND == 0 {
-            match OP {
-                ADD => x + y,
-                SUB => x - y,
-                MUL => x * y,
-                _ => x / y,
-            }
-        } else {
-            let round = ROUNDINGS[ROUND].soft();
-            let (x, y) = (soft64(x), soft64(y));
-            hard64(match OP {
-                ADD => x.add_r(y, round).value,
-                SUB => x.sub_r(y, round).value,
-                MUL => x.mul_r(y, round).value,
-                _ => x.div_r(y, round).value,
-            })
-        };
-        d[i] = result.put();
-    }
+fn fma32<const ROUND: usize, const FTZ: bool, const SAT: bool>(a: u64, b: u64, c: u64) -> u64 {
+    let [x, y, z] = [a, b, c].map(|bits| flush(f32::get(bits), FTZ));
+    let result = if ROUND == 0 {
+        x.mul_add(y, z)
+    } else {
+        let round = ROUNDINGS[ROUND].soft();
+        hard32(soft32(x).mul_add_r(soft32(y), soft32(z), round).value)
+    };
+    saturate(flush(result, FTZ), SAT).put()
 }
 
-fn fma32<const ROUND: usize, const FTZ: bool, const SAT: bool>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-    b: &Lanes,
-    c: &Lanes,
-) {
-    for i in lanes_of(mask) {
-        let x = flush(f32::get(a[i]), FTZ);
-        let y = flush(f32::get(b[i]), FTZ);
-        let z = flush(f32::get(c[i]), FTZ);
-        let result = if ROUND == 0 {
-            x.mul_add(y, z)
-        } else {
-            let round = ROUNDINGS[ROUND].soft();
-            hard32(soft32(x).mul_add_r(soft32(y), soft32(z), round).value)
-        };
-        d[i] = saturate(flush(result, FTZ), SAT).put();
-    }
-}
-
-fn fma64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes, b: &Lanes, c: &Lanes) {
-    for i in lanes_of(mask) {
-        let (x, y, z) = (f64::get(a[i]), f64::get(b[i]), f64::get(c[i]));
-        d[i] = if ROUND == 0 {
-            x.mul_add(y, z)
-        } else {
-            let round = ROUNDINGS[ROUND].soft();
-            hard64(soft64(x).mul_add_r(soft64(y), soft64(z), round).value)
-        }
-        .put();
+fn fma64<const ROUND: usize>(a: u64, b: u64, c: u64) -> u64 {
+    let [x, y, z] = [a, b, c].map(f64::get);
+    if ROUND == 0 {
+        x.mul_add(y, z).put()
+    } else {
+        let round = ROUNDINGS[ROUND].soft();
+        hard64(soft64(x).mul_add_r(soft64(y), soft64(z), round).value).put()
     }
 }
 
@@ -234,122 +206,133 @@ fn sqrt32_rounded(x: f32, rounding: Rounding) -> f32 {
     }
 }
 
-fn sqrt32<const ROUND: usize, const FTZ: bool, const SAT: bool>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-) {
-    for i in lanes_of(mask) {
-        let x = flush(f32::get(a[i]), FTZ);
-        d[i] = flush(sqrt32_rounded(x, ROUNDINGS[ROUND]), FTZ).put();
-    }
+fn sqrt32<const ROUND: usize, const FTZ: bool, const SAT: bool>(a: u64) -> u64 {
+    let x = flush(f32::get(a), FTZ);
+    flush(sqrt32_rounded(x, ROUNDINGS[ROUND]), FTZ).put()
 }
 
-fn rcp32<const ROUND: usize, const FTZ: bool, const SAT: bool>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-) {
-    bin32::<DIV, ROUND, FTZ, false>(d, mask, &[u64::from(1f32.to_bits()); 32], a);
+fn rcp32<const ROUND: usize, const FTZ: bool, const SAT: bool>(a: u64) -> u64 {
+    bin32::<DIV, ROUND, FTZ, false>(1f32.to_bits().into(), a)
 }
 
-fn sqrt64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes) {
-    for i in lanes_of(mask) {
-        d[i] = sqrt64_rounded(f64::get(a[i]), ROUNDINGS[ROUND]).put();
-    }
+fn sqrt64<const ROUND: usize>(a: u64) -> u64 {
+    sqrt64_rounded(f64::get(a), ROUNDINGS[ROUND]).put()
 }
 
-fn rcp64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes) {
-    bin64::<DIV, ROUND>(d, mask, &[1f64.to_bits(); 32], a);
+fn rcp64<const ROUND: usize>(a: u64) -> u64 {
+    bin64::<DIV, ROUND>(1f64.to_bits(), a)
 }
 
 /// The instance of a function for a style.
 macro_rules! styled {
-    ($style:expr, $f:ident $($op:ident)?) => {
+    ($style:expr, $Kind:ident, $f:ident $($op:ident)?) => {
         match ($style.rounding, $style.ftz, $style.sat) {
-            (Rounding::Nearest, false, false) => $f::<$($op,)? 0, false, false>,
-            (Rounding::Nearest, false, true) => $f::<$($op,)? 0, false, true>,
-            (Rounding::Nearest, true, false) => $f::<$($op,)? 0, true, false>,
-            (Rounding::Nearest, true, true) => $f::<$($op,)? 0, true, true>,
-            (Rounding::Zero, false, false) => $f::<$($op,)? 1, false, false>,
-            (Rounding::Zero, false, true) => $f::<$($op,)? 1, false, true>,
-            (Rounding::Zero, true, false) => $f::<$($op,)? 1, true, false>,
-            (Rounding::Zero, true, true) => $f::<$($op,)? 1, true, true>,
-            (Rounding::Down, false, false) => $f::<$($op,)? 2, false, false>,
-            (Rounding::Down, false, true) => $f::<$($op,)? 2, false, true>,
-            (Rounding::Down, true, false) => $f::<$($op,)? 2, true, false>,
-            (Rounding::Down, true, true) => $f::<$($op,)? 2, true, true>,
-            (Rounding::Up, false, false) => $f::<$($op,)? 3, false, false>,
-            (Rounding::Up, false, true) => $f::<$($op,)? 3, false, true>,
-            (Rounding::Up, true, false) => $f::<$($op,)? 3, true, false>,
-            (Rounding::Up, true, true) => $f::<$($op,)? 3, true, true>,
+            (Rounding::Nearest, false, false) => nearest!($Kind, $f::<$($op,)? 0, false, false>),
+            (Rounding::Nearest, false, true) => nearest!($Kind, $f::<$($op,)? 0, false, true>),
+            (Rounding::Nearest, true, false) => nearest!($Kind, $f::<$($op,)? 0, true, false>),
+            (Rounding::Nearest, true, true) => nearest!($Kind, $f::<$($op,)? 0, true, true>),
+            (Rounding::Zero, false, false) => directed!($Kind, $f::<$($op,)? 1, false, false>),
+            (Rounding::Zero, false, true) => directed!($Kind, $f::<$($op,)? 1, false, true>),
+            (Rounding::Zero, true, false) => directed!($Kind, $f::<$($op,)? 1, true, false>),
+            (Rounding::Zero, true, true) => directed!($Kind, $f::<$($op,)? 1, true, true>),
+            (Rounding::Down, false, false) => directed!($Kind, $f::<$($op,)? 2, false, false>),
+            (Rounding::Down, false, true) => directed!($Kind, $f::<$($op,)? 2, false, true>),
+            (Rounding::Down, true, false) => directed!($Kind, $f::<$($op,)? 2, true, false>),
+            (Rounding::Down, true, true) => directed!($Kind, $f::<$($op,)? 2, true, true>),
+            (Rounding::Up, false, false) => directed!($Kind, $f::<$($op,)? 3, false, false>),
+            (Rounding::Up, false, true) => directed!($Kind, $f::<$($op,)? 3, false, true>),
+            (Rounding::Up, true, false) => directed!($Kind, $f::<$($op,)? 3, true, false>),
+            (Rounding::Up, true, true) => directed!($Kind, $f::<$($op,)? 3, true, true>),
         }
     };
 }
 
 macro_rules! rounded {
-    ($style:expr, $f:ident $($op:ident)?) => {
+    ($style:expr, $Kind:ident, $f:ident $($op:ident)?) => {
         match $style.rounding {
-            Rounding::Nearest => $f::<$($op,)? 0>,
-            Rounding::Zero => $f::<$($op,)? 1>,
-            Rounding::Down => $f::<$($op,)? 2>,
-            Rounding::Up => $f::<$($op,)? 3>,
+            Rounding::Nearest => nearest!($Kind, $f::<$($op,)? 0>),
+            Rounding::Zero => directed!($Kind, $f::<$($op,)? 1>),
+            Rounding::Down => directed!($Kind, $f::<$($op,)? 2>),
+            Rounding::Up => directed!($Kind, $f::<$($op,)? 3>),
+        }
+    };
+}
+
+/// Rounds to nearest, which this machine does.
+macro_rules! nearest {
+    (Un, $f:expr) => {
+        quick!(Un, $f, a)
+    };
+    (Bin, $f:expr) => {
+        quick!(Bin, $f, a, b)
+    };
+    (Tri, $f:expr) => {
+        quick!(Tri, $f, a, b, c)
+    };
+}
+
+/// Rounds in a direction, by software.
+macro_rules! directed {
+    ($Kind:ident, $one:expr) => {
+        $Kind {
+            one: $one,
+            all: None,
         }
     };
 }
 
 pub(crate) fn add(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
-        Type::F32 => styled!(style, bin32 ADD),
-        Type::F64 => rounded!(style, bin64 ADD),
+        Type::F32 => styled!(style, Bin, bin32 ADD),
+        Type::F64 => rounded!(style, Bin, bin64 ADD),
         _ => return None,
     })
 }
 
 pub(crate) fn sub(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
-        Type::F32 => styled!(style, bin32 SUB),
-        Type::F64 => rounded!(style, bin64 SUB),
+        Type::F32 => styled!(style, Bin, bin32 SUB),
+        Type::F64 => rounded!(style, Bin, bin64 SUB),
         _ => return None,
     })
 }
 
 pub(crate) fn mul(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
-        Type::F32 => styled!(style, bin32 MUL),
-        Type::F64 => rounded!(style, bin64 MUL),
+        Type::F32 => styled!(style, Bin, bin32 MUL),
+        Type::F64 => rounded!(style, Bin, bin64 MUL),
         _ => return None,
     })
 }
 
 pub(crate) fn div(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
-        Type::F32 => styled!(style, bin32 DIV),
-        Type::F64 => rounded!(style, bin64 DIV),
+        Type::F32 => styled!(style, Bin, bin32 DIV),
+        Type::F64 => rounded!(style, Bin, bin64 DIV),
         _ => return None,
     })
 }
 
 pub(crate) fn fma(ty: Type, style: Style) -> Option<Tri> {
     Some(match ty {
-        Type::F32 => styled!(style, fma32),
-        Type::F64 => rounded!(style, fma64),
+        Type::F32 => styled!(style, Tri, fma32),
+        Type::F64 => rounded!(style, Tri, fma64),
         _ => return None,
     })
 }
 
 pub(crate) fn sqrt(ty: Type, style: Style) -> Option<Un> {
     Some(match ty {
-        Type::F32 => styled!(style, sqrt32),
-        Type::F64 => rounded!(style, sqrt64),
+        Type::F32 => styled!(style, Un, sqrt32),
+        Type::F64 => rounded!(style, Un, sqrt64),
         _ => return None,
     })
 }
 
 pub(crate) fn rcp(ty: Type, style: Style) -> Option<Un> {
     Some(match ty {
-        Type::F32 => styled!(style, rcp32),
-        Type::F64 => rounded!(style, rcp64),
+        Type::F32 => styled!(style, Un, rcp32),
+        Type::F64 => rounded!(style, Un, rcp64),
         _ => return None,
     })
 }
@@ -485,12 +468,12 @@ pub(crate) fn approximate(name: &str, ftz: bool) -> Option<Un> {
     macro_rules! of {
         ($x:ident => $result:expr) => {
             if ftz {
-                each_active!(|a: f32| {
+                each_slow!(|a: f32| {
                     let $x = f64::from(flush(a, true));
                     flush(($result) as f32, true)
                 })
             } else {
-                each_active!(|a: f32| {
+                each_slow!(|a: f32| {
                     let $x = f64::from(a);
                     ($result) as f32
                 })
@@ -514,9 +497,9 @@ pub(crate) fn approximate(name: &str, ftz: bool) -> Option<Un> {
 /// be exact, but for the low half of the result, which the former two clear.
 pub(crate) fn approximate64(name: &str, ftz: bool) -> Option<Un> {
     Some(match (name, ftz) {
-        ("rcp", true) => each_active!(|a: f64| coarse(1.0 / flush64(a))),
-        ("rsqrt", true) => each_active!(|a: f64| coarse(1.0 / flush64(a).sqrt())),
-        ("rsqrt", false) => each_active!(|a: f64| 1.0 / a.sqrt()),
+        ("rcp", true) => each_slow!(|a: f64| coarse(1.0 / flush64(a))),
+        ("rsqrt", true) => each_slow!(|a: f64| coarse(1.0 / flush64(a).sqrt())),
+        ("rsqrt", false) => each_slow!(|a: f64| 1.0 / a.sqrt()),
         _ => return None,
     })
 }
@@ -536,9 +519,9 @@ fn coarse(value: f64) -> f64 {
 /// `div.approx` and `div.full`.
 pub(crate) fn approximate_div(ftz: bool) -> Bin {
     if ftz {
-        each_active!(|a: f32, b: f32| flush(flush(a, true) / flush(b, true), true))
+        each!(|a: f32, b: f32| flush(flush(a, true) / flush(b, true), true))
     } else {
-        each_active!(|a: f32, b: f32| a / b)
+        each!(|a: f32, b: f32| a / b)
     }
 }
 
@@ -548,15 +531,11 @@ pub(crate) fn test(ty: Type, what: &str) -> Option<Test> {
         ($T:ty, $($name:literal => |$x:ident| $test:expr),*) => {
             match what {
                 $($name => {
-                    fn f(a: &Lanes) -> Mask {
-                        let mut mask = 0;
-                        for (i, &bits) in a.iter().enumerate() {
-                            let $x = <$T>::get(bits);
-                            mask |= Mask::from($test) << i;
-                        }
-                        mask
+                    fn one(bits: u64) -> bool {
+                        let $x = <$T>::get(bits);
+                        $test
                     }
-                    Some(f as Test)
+                    Some(one as Test)
                 })*
                 _ => None,
             }

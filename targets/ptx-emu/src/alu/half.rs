@@ -4,7 +4,7 @@
 use rustc_apfloat::ieee::{BFloat, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::{Bin, LANES, Lanes, Mask, Tri, Un, lanes_of};
+use super::{Bin, Tri, Un, quick};
 use crate::alu::float::{Extremum, extremum_of};
 use crate::text::types::Type;
 
@@ -150,52 +150,40 @@ pub(crate) fn whole([low, high]: [u16; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 16
 }
 
-fn bin<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-    b: &Lanes,
-) {
-    for i in lanes_of(mask) {
-        let (x, y) = (halves(a[i]), halves(b[i]));
-        let low = bin_one::<F, OP, STYLE>(x[0], y[0]);
-        let high = if PAIR {
-            bin_one::<F, OP, STYLE>(x[1], y[1])
-        } else {
-            0
-        };
-        d[i] = whole([low, high]);
-    }
+fn bin<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64, b: u64) -> u64 {
+    let (x, y) = (halves(a), halves(b));
+    let low = bin_one::<F, OP, STYLE>(x[0], y[0]);
+    let high = if PAIR {
+        bin_one::<F, OP, STYLE>(x[1], y[1])
+    } else {
+        0
+    };
+    whole([low, high])
 }
 
-fn tri<F: Small, const PAIR: bool, const STYLE: u8>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-    b: &Lanes,
-    c: &Lanes,
-) {
-    for i in lanes_of(mask) {
-        let (x, y, z) = (halves(a[i]), halves(b[i]), halves(c[i]));
-        let low = fma_one::<F, STYLE>(x[0], y[0], z[0]);
-        let high = if PAIR {
-            fma_one::<F, STYLE>(x[1], y[1], z[1])
-        } else {
-            0
-        };
-        d[i] = whole([low, high]);
-    }
+fn tri<F: Small, const PAIR: bool, const STYLE: u8>(a: u64, b: u64, c: u64) -> u64 {
+    let (x, y, z) = (halves(a), halves(b), halves(c));
+    let low = fma_one::<F, STYLE>(x[0], y[0], z[0]);
+    let high = if PAIR {
+        fma_one::<F, STYLE>(x[1], y[1], z[1])
+    } else {
+        0
+    };
+    whole([low, high])
 }
 
 macro_rules! by_type {
-    ($ty:expr, $f:ident, $($op:ident,)? $style:literal) => {
-        match $ty {
-            Type::F16 => Some($f::<Half, false, $($op,)? $style> as _),
-            Type::F16x2 => Some($f::<Half, true, $($op,)? $style> as _),
-            Type::Bf16 => Some($f::<BFloat, false, $($op,)? $style> as _),
-            Type::Bf16x2 => Some($f::<BFloat, true, $($op,)? $style> as _),
-            _ => None,
-        }
+    ($Kind:ident, $ty:expr, $f:ident, $($op:ident,)? $style:literal) => {
+        Some($Kind {
+            one: match $ty {
+                Type::F16 => $f::<Half, false, $($op,)? $style>,
+                Type::F16x2 => $f::<Half, true, $($op,)? $style>,
+                Type::Bf16 => $f::<BFloat, false, $($op,)? $style>,
+                Type::Bf16x2 => $f::<BFloat, true, $($op,)? $style>,
+                _ => return None,
+            },
+            all: None,
+        })
     };
 }
 
@@ -203,10 +191,10 @@ macro_rules! arithmetic {
     ($name:ident, $op:ident) => {
         pub(crate) fn $name(ty: Type, style: Style) -> Option<Bin> {
             match style.code_of(ty)? {
-                0 => by_type!(ty, bin, $op, 0),
-                1 => by_type!(ty, bin, $op, 1),
-                2 => by_type!(ty, bin, $op, 2),
-                3 => by_type!(ty, bin, $op, 3),
+                0 => by_type!(Bin, ty, bin, $op, 0),
+                1 => by_type!(Bin, ty, bin, $op, 1),
+                2 => by_type!(Bin, ty, bin, $op, 2),
+                3 => by_type!(Bin, ty, bin, $op, 3),
                 _ => None,
             }
         }
@@ -230,32 +218,28 @@ pub(crate) fn sum(ty: Type, a: u64, b: u64) -> Option<u64> {
 
 pub(crate) fn fma(ty: Type, style: Style) -> Option<Tri> {
     match style.code_of(ty)? {
-        0 => by_type!(ty, tri, 0),
-        1 => by_type!(ty, tri, 1),
-        2 => by_type!(ty, tri, 2),
-        3 => by_type!(ty, tri, 3),
-        4 => by_type!(ty, tri, 4),
-        5 => by_type!(ty, tri, 5),
+        0 => by_type!(Tri, ty, tri, 0),
+        1 => by_type!(Tri, ty, tri, 1),
+        2 => by_type!(Tri, ty, tri, 2),
+        3 => by_type!(Tri, ty, tri, 3),
+        4 => by_type!(Tri, ty, tri, 4),
+        5 => by_type!(Tri, ty, tri, 5),
         _ => None,
     }
 }
 
-/// A function of all lanes from one of the sign bits' mask and the rest.
+/// Functions of one float and of a pair, from one of the float and the mask of its sign bits.
 macro_rules! signs {
     (|$a:ident, $sign:ident| $result:expr) => {{
-        fn one(d: &mut Lanes, _: Mask, a: &Lanes) {
-            for i in 0..LANES {
-                let ($a, $sign) = (a[i] & 0xffff, 0x8000u64);
-                d[i] = $result & 0xffff;
-            }
+        fn one(a: u64) -> u64 {
+            let ($a, $sign) = (a & 0xffff, 0x8000u64);
+            $result & 0xffff
         }
-        fn two(d: &mut Lanes, _: Mask, a: &Lanes) {
-            for i in 0..LANES {
-                let ($a, $sign) = (a[i] & 0xffff_ffff, 0x8000_8000u64);
-                d[i] = $result & 0xffff_ffff;
-            }
+        fn two(a: u64) -> u64 {
+            let ($a, $sign) = (a & 0xffff_ffff, 0x8000_8000u64);
+            $result & 0xffff_ffff
         }
-        (one as Un, two as Un)
+        (quick!(Un, one, a), quick!(Un, two, a))
     }};
 }
 
@@ -311,22 +295,15 @@ fn extremum_one<F: Small, const HOW: u8>(a: u16, b: u16) -> u16 {
     (magnitude & 0x7fff) | sign
 }
 
-fn extremum_lanes<F: Small, const PAIR: bool, const HOW: u8>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-    b: &Lanes,
-) {
-    for i in lanes_of(mask) {
-        let (x, y) = (halves(a[i]), halves(b[i]));
-        let low = extremum_one::<F, HOW>(x[0], y[0]);
-        let high = if PAIR {
-            extremum_one::<F, HOW>(x[1], y[1])
-        } else {
-            0
-        };
-        d[i] = whole([low, high]);
-    }
+fn extremum_of_type<F: Small, const PAIR: bool, const HOW: u8>(a: u64, b: u64) -> u64 {
+    let (x, y) = (halves(a), halves(b));
+    let low = extremum_one::<F, HOW>(x[0], y[0]);
+    let high = if PAIR {
+        extremum_one::<F, HOW>(x[1], y[1])
+    } else {
+        0
+    };
+    whole([low, high])
 }
 
 pub(crate) fn extremum(ty: Type, how: Extremum) -> Option<Bin> {
@@ -340,7 +317,7 @@ pub(crate) fn extremum(ty: Type, how: Extremum) -> Option<Bin> {
     macro_rules! with {
         ($($code:literal)*) => {
             match code {
-                $($code => by_type!(ty, extremum_lanes, $code),)*
+                $($code => by_type!(Bin, ty, extremum_of_type, $code),)*
                 _ => None,
             }
         };
@@ -362,11 +339,8 @@ pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
     }
     const EX2: u8 = 0;
     const TANH: u8 = 1;
-    fn lanes<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(
-        d: &mut Lanes,
-        mask: Mask,
-        a: &Lanes,
-    ) where
+    fn lane<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64) -> u64
+    where
         rustc_apfloat::ieee::Double: FloatConvert<F>,
     {
         let one = |bits: u16| {
@@ -374,15 +348,13 @@ pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
             let result = round::<F>(if OP == TANH { x.tanh() } else { x.exp2() });
             F::of(result).flushed(STYLE & FTZ != 0).bits()
         };
-        for i in lanes_of(mask) {
-            let [low, high] = halves(a[i]);
-            d[i] = whole([one(low), if PAIR { one(high) } else { 0 }]);
-        }
+        let [low, high] = halves(a);
+        whole([one(low), if PAIR { one(high) } else { 0 }])
     }
     match name {
-        "ex2" if ftz => by_type!(ty, lanes, EX2, 1),
-        "ex2" => by_type!(ty, lanes, EX2, 0),
-        "tanh" => by_type!(ty, lanes, TANH, 0),
+        "ex2" if ftz => by_type!(Un, ty, lane, EX2, 1),
+        "ex2" => by_type!(Un, ty, lane, EX2, 0),
+        "tanh" => by_type!(Un, ty, lane, TANH, 0),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Integer arithmetic. Source: the PTX ISA, "Integer Arithmetic Instructions" and
 //! "Extended-Precision Integer Arithmetic Instructions".
 
-use super::{Bin, Carry, LANES, Lanes, Mask, Tri, Un, each, each_active};
+use super::{Bin, Carry, Tri, Un, each, each_slow};
 use crate::text::types::Type;
 
 /// One function per integer type of 16, 32 or 64 bits; `.b` types count as unsigned.
@@ -165,12 +165,12 @@ pub(crate) fn sad(ty: Type) -> Option<Tri> {
 /// Division by zero gives all ones, as NVIDIA's code for it does; the ISA leaves it
 /// open. The least number divided by -1 wraps.
 pub(crate) fn div(ty: Type) -> Option<Bin> {
-    by_type!(ty, T => each_active!(|a: T, b: T| if b == 0 { !0 } else { a.wrapping_div(b) }))
+    by_type!(ty, T => each_slow!(|a: T, b: T| if b == 0 { !0 } else { a.wrapping_div(b) }))
 }
 
 /// The rest of a division by zero, which the ISA leaves open, is the dividend.
 pub(crate) fn rem(ty: Type) -> Option<Bin> {
-    by_type!(ty, T => each_active!(|a: T, b: T| if b == 0 { a } else { a.wrapping_rem(b) }))
+    by_type!(ty, T => each_slow!(|a: T, b: T| if b == 0 { a } else { a.wrapping_rem(b) }))
 }
 
 pub(crate) fn min(ty: Type) -> Option<Bin> {
@@ -228,18 +228,12 @@ pub(crate) fn neg(ty: Type) -> Option<Un> {
 
 macro_rules! with_carry {
     ($T:ty, |$a:ident, $b:ident, $c:ident| $op:expr) => {{
-        fn f(d: &mut Lanes, carry: Mask, a: &Lanes, b: &Lanes, _: &Lanes) -> Mask {
-            let mut out = 0;
-            for i in 0..LANES {
-                let ($a, $b) = (a[i] as $T, b[i] as $T);
-                let $c = (carry >> i) & 1 != 0;
-                let (result, carries): ($T, bool) = $op;
-                d[i] = result as u64;
-                out |= Mask::from(carries) << i;
-            }
-            out
+        fn one($c: bool, a: u64, b: u64, _: u64) -> (u64, bool) {
+            let ($a, $b) = (a as $T, b as $T);
+            let (result, carries): ($T, bool) = $op;
+            (result.into(), carries)
         }
-        f as Carry
+        one as Carry
     }};
 }
 
@@ -279,18 +273,13 @@ pub(crate) fn sub_carry(ty: Type) -> Option<Carry> {
 
 macro_rules! mad_with_carry {
     ($T:ty, $W:ty, $shift:expr) => {{
-        fn f(d: &mut Lanes, carry: Mask, a: &Lanes, b: &Lanes, c: &Lanes) -> Mask {
-            let mut out = 0;
-            for i in 0..LANES {
-                let product = (((a[i] as $T) as $W * (b[i] as $T) as $W) >> $shift) as $T;
-                let (sum, one) = product.overflowing_add(c[i] as $T);
-                let (sum, two) = sum.overflowing_add(((carry >> i) & 1) as $T);
-                d[i] = sum as u64;
-                out |= Mask::from(one || two) << i;
-            }
-            out
+        fn one(carry: bool, a: u64, b: u64, c: u64) -> (u64, bool) {
+            let product = ((<$W>::from(a as $T) * <$W>::from(b as $T)) >> $shift) as $T;
+            let (sum, one) = product.overflowing_add(c as $T);
+            let (sum, two) = sum.overflowing_add(carry.into());
+            (sum.into(), one || two)
         }
-        f as Carry
+        one as Carry
     }};
 }
 
@@ -300,44 +289,27 @@ pub(crate) fn mad_carry(ty: Type, high: bool) -> Option<Carry> {
         (Type::U32 | Type::S32, false) => mad_with_carry!(u32, u64, 0),
         (Type::U32, true) => mad_with_carry!(u32, u64, 32),
         (Type::S32, true) => {
-            fn f(d: &mut Lanes, carry: Mask, a: &Lanes, b: &Lanes, c: &Lanes) -> Mask {
-                let mut high = [0; LANES];
-                for i in 0..LANES {
-                    let product = i64::from(a[i] as i32) * i64::from(b[i] as i32);
-                    high[i] = u64::from((product >> 32) as u32);
-                }
-                add32(d, carry, &high, c)
+            fn one(carry: bool, a: u64, b: u64, c: u64) -> (u64, bool) {
+                let product = i64::from(a as i32) * i64::from(b as i32);
+                let (sum, one) = ((product >> 32) as u32).overflowing_add(c as u32);
+                let (sum, two) = sum.overflowing_add(carry.into());
+                (sum.into(), one || two)
             }
-            f as Carry
+            one
         }
         (Type::U64 | Type::S64, false) => mad_with_carry!(u64, u128, 0),
         (Type::U64, true) => mad_with_carry!(u64, u128, 64),
         (Type::S64, true) => {
-            fn f(d: &mut Lanes, carry: Mask, a: &Lanes, b: &Lanes, c: &Lanes) -> Mask {
-                let mut out = 0;
-                for i in 0..LANES {
-                    let product = i128::from(a[i] as i64) * i128::from(b[i] as i64);
-                    let (sum, one) = ((product >> 64) as u64).overflowing_add(c[i]);
-                    let (sum, two) = sum.overflowing_add(u64::from((carry >> i) & 1));
-                    d[i] = sum;
-                    out |= Mask::from(one || two) << i;
-                }
-                out
+            fn one(carry: bool, a: u64, b: u64, c: u64) -> (u64, bool) {
+                let product = i128::from(a as i64) * i128::from(b as i64);
+                let (sum, one) = ((product >> 64) as u64).overflowing_add(c);
+                let (sum, two) = sum.overflowing_add(carry.into());
+                (sum, one || two)
             }
-            f as Carry
+            one
         }
         _ => return None,
     })
-}
-
-fn add32(d: &mut Lanes, carry: Mask, a: &Lanes, b: &Lanes) -> Mask {
-    let mut out = 0;
-    for i in 0..LANES {
-        let sum = (a[i] & 0xffff_ffff) + (b[i] & 0xffff_ffff) + u64::from((carry >> i) & 1);
-        d[i] = sum & 0xffff_ffff;
-        out |= Mask::from(sum >> 32 != 0) << i;
-    }
-    out
 }
 
 /// Two halves or four bytes of a word.

@@ -1,8 +1,6 @@
-//! Arithmetic of instructions: 32 lanes at a time, without side effects.
+//! Arithmetic of instructions, without side effects: of one lane, and of all 32 at a time.
 //!
-//! A register holds the bits of its type, zero-extended, whatever the type. Functions
-//! compute all lanes where that is quicker than asking which of them are active; those
-//! that are slow get the lanes that are asked for.
+//! A register holds the bits of its type, zero-extended, whatever the type.
 
 pub(crate) mod bits;
 pub(crate) mod compare;
@@ -22,16 +20,57 @@ pub(crate) type Lanes = [u64; LANES];
 /// Active lanes, lane 0 in bit 0.
 pub(crate) type Mask = u32;
 
-pub(crate) type Un = fn(&mut Lanes, Mask, &Lanes);
-pub(crate) type Bin = fn(&mut Lanes, Mask, &Lanes, &Lanes);
-pub(crate) type Tri = fn(&mut Lanes, Mask, &Lanes, &Lanes, &Lanes);
-pub(crate) type Quad = fn(&mut Lanes, Mask, &Lanes, &Lanes, &Lanes, &Lanes);
-/// Compares: the lanes for which it holds.
-pub(crate) type Compare = fn(&Lanes, &Lanes) -> Mask;
-/// Tests one operand.
-pub(crate) type Test = fn(&Lanes) -> Mask;
-/// With the carry of lanes, in and out.
-pub(crate) type Carry = fn(&mut Lanes, Mask, &Lanes, &Lanes, &Lanes) -> Mask;
+/// A function of one operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Un {
+    /// Of one lane.
+    pub(crate) one: fn(u64) -> u64,
+    /// Of all lanes, unless it is slow.
+    ///
+    /// # Safety
+    /// The pointers are valid for [`Lanes`] that no other thread accesses. The result, which may
+    /// be uninitialised, may be one of the operands; otherwise it does not overlap them.
+    pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes)>,
+}
+
+/// A function of two operands, see [`Un`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bin {
+    pub(crate) one: fn(u64, u64) -> u64,
+    pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes, *const Lanes)>,
+}
+
+/// A function of three operands, see [`Un`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tri {
+    pub(crate) one: fn(u64, u64, u64) -> u64,
+    pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes, *const Lanes, *const Lanes)>,
+}
+
+/// A function of four operands, of one lane.
+pub(crate) type Quad = fn(u64, u64, u64, u64) -> u64;
+
+/// A comparison: of one lane, and the lanes of all for which it holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compare {
+    pub(crate) one: fn(u64, u64) -> bool,
+    pub(crate) all: fn(&Lanes, &Lanes) -> Mask,
+}
+
+/// A test of the operand of one lane.
+pub(crate) type Test = fn(u64) -> bool;
+
+/// A function of one lane with the carry flag, in and out.
+pub(crate) type Carry = fn(bool, u64, u64, u64) -> (u64, bool);
+
+/// Lanes of a vector register of this machine, or of several.
+const PIECE: usize = 8;
+
+/// Whether this machine has the vector instructions that [`each`] has code for.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_wide_vectors() -> bool {
+    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+}
 
 /// The numbers of set bits.
 pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
@@ -88,113 +127,94 @@ impl Value for f64 {
     }
 }
 
-/// Functions of all lanes from functions of one.
+/// A function, of type `$Kind`, with code for all lanes that applies `$one` to each.
+macro_rules! quick {
+    ($Kind:ident, $one:expr, $($operand:ident),+) => {{
+        #[inline(always)]
+        unsafe fn rows(d: *mut $crate::alu::Lanes, $($operand: *const $crate::alu::Lanes),+) {
+            for at in 0..$crate::alu::LANES / $crate::alu::PIECE {
+                // A piece of all operands is read before its result is written, since `d` may be
+                // one of them.
+                // SAFETY: the caller's pointers are valid for `LANES` words, of which this is a
+                // part.
+                $(let $operand = unsafe {
+                    $operand.cast::<[u64; $crate::alu::PIECE]>().add(at).read()
+                };)+
+                let piece = std::array::from_fn(|i| $one($($operand[i]),+));
+                // SAFETY: as above.
+                unsafe { d.cast::<[u64; $crate::alu::PIECE]>().add(at).write(piece) };
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn wide(d: *mut $crate::alu::Lanes, $($operand: *const $crate::alu::Lanes),+) {
+            // SAFETY: the caller's promise.
+            unsafe { rows(d, $($operand),+) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        let all = Some(if $crate::alu::has_wide_vectors() { wide } else { rows } as _);
+        #[cfg(not(target_arch = "x86_64"))]
+        let all = Some(rows as _);
+        $crate::alu::$Kind { one: $one, all }
+    }};
+}
+pub(crate) use quick;
+
+/// A quick function from one of values.
 macro_rules! each {
     (|$a:ident: $A:ty| $result:expr) => {{
-        fn f(d: &mut $crate::alu::Lanes, _: $crate::alu::Mask, a: &$crate::alu::Lanes) {
-            for i in 0..$crate::alu::LANES {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
+        fn one($a: u64) -> u64 {
+            let $a = <$A as $crate::alu::Value>::get($a);
+            $crate::alu::Value::put($result)
         }
-        f as $crate::alu::Un
+        $crate::alu::quick!(Un, one, a)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $result:expr) => {{
-        fn f(
-            d: &mut $crate::alu::Lanes,
-            _: $crate::alu::Mask,
-            a: &$crate::alu::Lanes,
-            b: &$crate::alu::Lanes,
-        ) {
-            for i in 0..$crate::alu::LANES {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                let $b = <$B as $crate::alu::Value>::get(b[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
+        fn one($a: u64, $b: u64) -> u64 {
+            let $a = <$A as $crate::alu::Value>::get($a);
+            let $b = <$B as $crate::alu::Value>::get($b);
+            $crate::alu::Value::put($result)
         }
-        f as $crate::alu::Bin
+        $crate::alu::quick!(Bin, one, a, b)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $result:expr) => {{
-        fn f(
-            d: &mut $crate::alu::Lanes,
-            _: $crate::alu::Mask,
-            a: &$crate::alu::Lanes,
-            b: &$crate::alu::Lanes,
-            c: &$crate::alu::Lanes,
-        ) {
-            for i in 0..$crate::alu::LANES {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                let $b = <$B as $crate::alu::Value>::get(b[i]);
-                let $c = <$C as $crate::alu::Value>::get(c[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
+        fn one($a: u64, $b: u64, $c: u64) -> u64 {
+            let $a = <$A as $crate::alu::Value>::get($a);
+            let $b = <$B as $crate::alu::Value>::get($b);
+            let $c = <$C as $crate::alu::Value>::get($c);
+            $crate::alu::Value::put($result)
         }
-        f as $crate::alu::Tri
+        $crate::alu::quick!(Tri, one, a, b, c)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $result:expr) => {{
-        fn f(
-            d: &mut $crate::alu::Lanes,
-            _: $crate::alu::Mask,
-            a: &$crate::alu::Lanes,
-            b: &$crate::alu::Lanes,
-            c: &$crate::alu::Lanes,
-            e: &$crate::alu::Lanes,
-        ) {
-            for i in 0..$crate::alu::LANES {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                let $b = <$B as $crate::alu::Value>::get(b[i]);
-                let $c = <$C as $crate::alu::Value>::get(c[i]);
-                let $e = <$E as $crate::alu::Value>::get(e[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
+        fn one($a: u64, $b: u64, $c: u64, $e: u64) -> u64 {
+            let $a = <$A as $crate::alu::Value>::get($a);
+            let $b = <$B as $crate::alu::Value>::get($b);
+            let $c = <$C as $crate::alu::Value>::get($c);
+            let $e = <$E as $crate::alu::Value>::get($e);
+            $crate::alu::Value::put($result)
         }
-        f as $crate::alu::Quad
+        one as $crate::alu::Quad
     }};
 }
 pub(crate) use each;
 
-/// The same for slow functions: active lanes alone.
-macro_rules! each_active {
+/// A slow function from one of values.
+macro_rules! each_slow {
     (|$a:ident: $A:ty| $result:expr) => {{
-        fn f(d: &mut $crate::alu::Lanes, mask: $crate::alu::Mask, a: &$crate::alu::Lanes) {
-            for i in $crate::alu::lanes_of(mask) {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
+        fn one($a: u64) -> u64 {
+            let $a = <$A as $crate::alu::Value>::get($a);
+            $crate::alu::Value::put($result)
         }
-        f as $crate::alu::Un
+        $crate::alu::Un { one, all: None }
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $result:expr) => {{
-        fn f(
-            d: &mut $crate::alu::Lanes,
-            mask: $crate::alu::Mask,
-            a: &$crate::alu::Lanes,
-            b: &$crate::alu::Lanes,
-        ) {
-            for i in $crate::alu::lanes_of(mask) {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                let $b = <$B as $crate::alu::Value>::get(b[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
+        fn one($a: u64, $b: u64) -> u64 {
+            let $a = <$A as $crate::alu::Value>::get($a);
+            let $b = <$B as $crate::alu::Value>::get($b);
+            $crate::alu::Value::put($result)
         }
-        f as $crate::alu::Bin
-    }};
-    (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $result:expr) => {{
-        fn f(
-            d: &mut $crate::alu::Lanes,
-            mask: $crate::alu::Mask,
-            a: &$crate::alu::Lanes,
-            b: &$crate::alu::Lanes,
-            c: &$crate::alu::Lanes,
-        ) {
-            for i in $crate::alu::lanes_of(mask) {
-                let $a = <$A as $crate::alu::Value>::get(a[i]);
-                let $b = <$B as $crate::alu::Value>::get(b[i]);
-                let $c = <$C as $crate::alu::Value>::get(c[i]);
-                d[i] = $crate::alu::Value::put($result);
-            }
-        }
-        f as $crate::alu::Tri
+        $crate::alu::Bin { one, all: None }
     }};
 }
-pub(crate) use each_active;
+pub(crate) use each_slow;

@@ -87,7 +87,7 @@ impl Values {
     }
 
     fn srcs(&mut self, sources: impl IntoIterator<Item = Src>) {
-        let regs = sources.into_iter().filter(|src| src.0 < Src::CONSTANTS);
+        let regs = sources.into_iter().filter(|src| src.is_register());
         self.read.extend(regs.map(|src| Value::Reg(src.0)));
     }
 

@@ -2,7 +2,6 @@
 
 use super::ControlRegisters;
 use super::op::{Instr, Pc, Slot};
-use crate::alu::Lanes;
 
 /// A function or kernel, decoded.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(crate) struct Function {
     pub(crate) regs: u32,
     pub(crate) preds: u32,
     /// Constants, the same in all lanes.
-    pub(crate) constants: Vec<Lanes>,
+    pub(crate) constants: Vec<u64>,
     /// Bytes of local memory of a call.
     pub(crate) frame: u32,
     /// The block that a launch must have.

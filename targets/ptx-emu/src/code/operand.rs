@@ -10,12 +10,20 @@ pub(crate) type Pc = u32;
 /// No instruction: the end of a function.
 pub(crate) const FUNCTION_END: Pc = Pc::MAX;
 
-/// An operand: a register, or from [`Src::CONSTANTS`] on a constant of the function.
+/// An operand: a register, or a constant of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Src(pub(crate) u32);
 
 impl Src {
-    pub(crate) const CONSTANTS: u32 = 1 << 31;
+    /// A constant by its index. They count backwards from the largest number, so that a frame can
+    /// store them before its registers.
+    pub(crate) const fn constant(index: u32) -> Self {
+        Self(u32::MAX - index)
+    }
+
+    pub(crate) const fn is_register(self) -> bool {
+        self.0 < 1 << 31
+    }
 }
 
 /// A predicate as an operand.

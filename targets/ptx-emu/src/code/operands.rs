@@ -79,7 +79,7 @@ struct Registers<'a, F>(&'a mut F);
 impl<F: FnMut(Reg)> Registers<'_, F> {
     fn sources(&mut self, sources: &[Src]) {
         for source in sources {
-            if source.0 < Src::CONSTANTS {
+            if source.is_register() {
                 (self.0)(source.0);
             }
         }

@@ -38,25 +38,21 @@ pub(super) struct Effects<'a> {
     pub(super) polled: &'a mut Option<(u64, u64)>,
 }
 
-impl Ids<'_> {
-    /// Whether a base address is relative to the frame.
-    pub(super) fn address(&self, frame: &Frame, at: &Address) -> i64 {
-        match at.space {
-            StateSpace::Frame => at.offset + i64::from(frame.base),
-            _ => at.offset,
-        }
+/// The address of a lane's access.
+#[inline]
+fn address(at: &Address, frame: &Frame, lane: usize) -> u64 {
+    let offset = match at.space {
+        StateSpace::Frame => at.offset + i64::from(frame.base),
+        _ => at.offset,
+    };
+    match at.base {
+        None => offset as u64,
+        Some(base) => frame.value(base, lane).wrapping_add_signed(offset),
     }
 }
 
-pub(super) fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
-    let offset = ids.address(frame, at);
-    match at.base {
-        None => [offset as u64; LANES],
-        Some(base) => {
-            let base = frame.src(function, base);
-            std::array::from_fn(|i| base[i].wrapping_add_signed(offset))
-        }
-    }
+pub(super) fn addresses(at: &Address, frame: &Frame) -> Lanes {
+    std::array::from_fn(|lane| address(at, frame, lane))
 }
 
 fn offset(place: MemoryRef, by: u32) -> MemoryRef {
@@ -77,6 +73,10 @@ fn same(lane: usize, active: Mask, at: &Lanes, value: Option<&Lanes>) -> Mask {
 
 fn first(lanes: Mask) -> usize {
     lanes.trailing_zeros() as usize
+}
+
+fn last(lanes: Mask) -> usize {
+    (LANES - 1) - lanes.leading_zeros() as usize
 }
 
 /// An access of some lanes, for the checker.
@@ -102,6 +102,24 @@ impl Checked {
     }
 }
 
+impl Load {
+    fn access(&self) -> Access {
+        Access {
+            kind: AccessKind::Load,
+            bytes: self.bytes * self.ds.len() as u32,
+        }
+    }
+}
+
+impl Store {
+    fn access(&self) -> Access {
+        Access {
+            kind: AccessKind::Store,
+            bytes: self.bytes * self.sources.len() as u32,
+        }
+    }
+}
+
 pub(super) fn load(
     op: &Load,
     function: &Function,
@@ -111,38 +129,134 @@ pub(super) fn load(
     ids: &Ids<'_>,
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
-    let at = addresses(&op.at, function, frame, ids);
+    if op.semantics == Semantics::Weak && effects.clocks.is_none() {
+        return load_lanes(op, frame, active, spaces, effects.polls_mapped_memory);
+    }
+    let at = addresses(&op.at, frame);
     // No thread waits for its own local memory.
     *effects.polls |= op.semantics != Semantics::Weak
         && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
-    let count = op.ds.len() as u32;
-    let access = Access {
-        kind: AccessKind::Load,
-        bytes: op.bytes * count,
+    let result = match effects.clocks {
+        None => load_lanes(op, frame, active, spaces, effects.polls_mapped_memory),
+        Some(_) => load_checked(op, function, frame, (active, &at), spaces, ids, effects),
     };
+    let lane = first(active);
+    if *effects.polls && result.is_ok() {
+        *effects.polled = Some((at[lane], frame.reg(op.ds[0])[lane]));
+    }
+    result
+}
+
+/// Loads in one lane. Returns whether the access is allowed; otherwise nothing has happened.
+#[inline]
+pub(super) fn load_lane(
+    op: &Load,
+    frame: &mut Frame,
+    lane: usize,
+    spaces: &Spaces<'_>,
+    polls_mapped_memory: &mut bool,
+) -> bool {
+    let at = address(&op.at, frame, lane);
+    let Some(place) = spaces.locate(lane, op.at.space, at, op.access()) else {
+        return false;
+    };
+    *polls_mapped_memory |= memory::is_mapped(at);
+    for (part, &d) in op.ds.iter().enumerate() {
+        let place = offset(place, part as u32 * op.bytes);
+        let value = extended(op, place.load(op.bytes, op.semantics));
+        frame.set_lane(d, lane, value);
+    }
+    true
+}
+
+/// Stores in one lane. Returns whether that changed memory; `None` if the access is not allowed.
+#[inline]
+pub(super) fn store_lane(
+    op: &Store,
+    frame: &Frame,
+    lane: usize,
+    spaces: &Spaces<'_>,
+) -> Option<bool> {
+    let at = address(&op.at, frame, lane);
+    let place = spaces.locate(lane, op.at.space, at, op.access())?;
+    let mut changed = false;
+    for (part, &source) in op.sources.iter().enumerate() {
+        let value = frame.value(source, lane) & (u64::MAX >> (64 - op.bytes * 8));
+        let place = offset(place, part as u32 * op.bytes);
+        changed |= place.store(op.bytes, value, op.semantics);
+    }
+    Some(changed)
+}
+
+/// The value that a register gets from a loaded word.
+#[inline]
+fn extended(op: &Load, value: u64) -> u64 {
+    if op.extend == 0 {
+        return value;
+    }
     let shift = 64 - op.bytes * 8;
+    let value = ((value << shift) as i64 >> shift) as u64;
+    value & (u64::MAX >> (64 - op.extend))
+}
+
+/// Loads that the checker does not follow.
+pub(super) fn load_lanes(
+    op: &Load,
+    frame: &mut Frame,
+    active: Mask,
+    spaces: &Spaces<'_>,
+    polls_mapped_memory: &mut bool,
+) -> Result<(), LaneFault> {
+    let mut faults = Faults::default();
+    // Lanes that load from one address get one value, as on hardware: code that a compiler
+    // runs on all lanes as one thread diverges otherwise if another thread stores meanwhile.
+    let mut last = None;
+    for lane in lanes_of(active) {
+        let at = address(&op.at, frame, lane);
+        if let Some((address, other)) = last
+            && address == at
+            && !is_local(op.at.space, at)
+        {
+            for &d in &op.ds {
+                let value = frame.reg(d)[other];
+                frame.set_lane(d, lane, value);
+            }
+        } else if load_lane(op, frame, lane, spaces, polls_mapped_memory) {
+            last = Some((at, lane));
+        } else {
+            faults.add(lane, spaces.fault(op.at.space, at, op.access()));
+        }
+    }
+    faults.result()
+}
+
+/// Loads that the checker follows.
+fn load_checked(
+    op: &Load,
+    function: &Function,
+    frame: &mut Frame,
+    (active, at): (Mask, &Lanes),
+    spaces: &Spaces<'_>,
+    ids: &Ids<'_>,
+    effects: &mut Effects<'_>,
+) -> Result<(), LaneFault> {
+    let access = op.access();
     let mut places = [None; LANES];
     let mut faults = Faults::default();
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);
-        let Some(place) = faults.unless(lane, found) else {
-            continue;
-        };
-        places[lane] = Some(place);
-        *effects.polls_mapped_memory |= memory::is_mapped(at[lane]);
+        places[lane] = faults.unless(lane, found);
+        *effects.polls_mapped_memory |= places[lane].is_some() && memory::is_mapped(at[lane]);
     }
     for (part, &d) in op.ds.iter().enumerate() {
         let mut t: Lanes = [0; LANES];
-        // Lanes that load from one address get one value, as on hardware: code that a compiler
-        // runs on all lanes as one thread diverges otherwise if another thread stores meanwhile.
-        let mut last = None;
         for lane in lanes_of(active) {
             let Some(place) = places[lane] else { continue };
             let by = part as u32 * op.bytes;
             let load = || offset(place, by).load(op.bytes, op.semantics);
-            let mut value = match (&mut effects.clocks, place) {
+            let value = match (&mut effects.clocks, place) {
                 (Some(clocks), MemoryRef::Common(_)) => {
-                    let lanes = same(lane, active, &at, None);
+                    let lanes = same(lane, active, at, None);
                     if first(lanes) != lane {
                         t[lane] = t[first(lanes)];
                         continue;
@@ -167,26 +281,9 @@ pub(super) fn load(
                         }
                     })?
                 }
-                (None, MemoryRef::Common(_)) => match last {
-                    Some((address, value)) if address == at[lane] => value,
-                    _ => {
-                        let value = load();
-                        last = Some((at[lane], value));
-                        value
-                    }
-                },
                 _ => load(),
             };
-            if op.extend > 0 {
-                value = ((value << shift) as i64 >> shift) as u64;
-                if op.extend < 64 {
-                    value &= (1 << op.extend) - 1;
-                }
-            }
-            t[lane] = value;
-        }
-        if *effects.polls && part == 0 {
-            *effects.polled = Some((at[first(active)], t[first(active)]));
+            t[lane] = extended(op, value);
         }
         frame.set(d, active, &t);
     }
@@ -202,28 +299,66 @@ pub(super) fn store(
     ids: &Ids<'_>,
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
-    let at = addresses(&op.at, function, frame, ids);
-    let access = Access {
-        kind: AccessKind::Store,
-        bytes: op.bytes * op.sources.len() as u32,
-    };
-    let mut faults = Faults::default();
+    if effects.clocks.is_some() {
+        return store_checked(op, function, frame, active, spaces, ids, effects);
+    }
+    let (changed, result) = store_lanes(op, frame, active, spaces);
+    *effects.changed |= changed;
+    *effects.progress |= changed && op.at.space != StateSpace::Frame;
+    result
+}
+
+/// Stores that the checker does not follow. Returns whether they changed memory, too.
+pub(super) fn store_lanes(
+    op: &Store,
+    frame: &Frame,
+    active: Mask,
+    spaces: &Spaces<'_>,
+) -> (bool, Result<(), LaneFault>) {
     // Equal stores of all lanes to one address are one store, as on hardware. Device code that
-    // publishes in all lanes of a warp, such as GCC's, relies on it. The checker handles this
-    // itself, and checks each lane's store.
-    let last = (LANES - 1) - active.leading_zeros() as usize;
-    let is_one = effects.clocks.is_none() && lanes_of(active).all(|lane| at[lane] == at[last]);
+    // publishes in all lanes of a warp, such as GCC's, relies on it.
+    let last = last(active);
+    let to = address(&op.at, frame, last);
+    let is_one = !is_local(op.at.space, to)
+        && lanes_of(active).all(|lane| address(&op.at, frame, lane) == to);
+    if is_one && let Some(changed) = store_lane(op, frame, last, spaces) {
+        return (changed, Ok(()));
+    }
+    let mut changed = false;
+    let mut faults = Faults::default();
+    for lane in lanes_of(active) {
+        match store_lane(op, frame, lane, spaces) {
+            Some(has_changed) => changed |= has_changed,
+            None => {
+                let at = address(&op.at, frame, lane);
+                faults.add(lane, spaces.fault(op.at.space, at, op.access()));
+            }
+        }
+    }
+    (changed, faults.result())
+}
+
+/// Stores that the checker follows, lane by lane.
+fn store_checked(
+    op: &Store,
+    function: &Function,
+    frame: &mut Frame,
+    active: Mask,
+    spaces: &Spaces<'_>,
+    ids: &Ids<'_>,
+    effects: &mut Effects<'_>,
+) -> Result<(), LaneFault> {
+    let at = addresses(&op.at, frame);
+    let access = op.access();
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);
         let Some(place) = faults.unless(lane, found) else {
             continue;
         };
-        if is_one && lane != last && matches!(place, MemoryRef::Common(_)) {
-            continue;
-        }
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
-            let values = frame.src(function, source);
+            let values = frame.src(source);
             let place = offset(place, by);
             let left = values[lane] & (u64::MAX >> (64 - op.bytes * 8));
             let changed = match (&mut effects.clocks, place) {
@@ -272,7 +407,7 @@ pub(super) fn atom(
     ids: &Ids<'_>,
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
-    let at = addresses(&op.at, function, frame, ids);
+    let at = addresses(&op.at, frame);
     let access = Access {
         kind: AccessKind::Atomic,
         bytes: op.bytes,
@@ -284,7 +419,7 @@ pub(super) fn atom(
         let Some(place) = faults.unless(lane, found) else {
             continue;
         };
-        let b = frame.src(function, op.b)[lane];
+        let b = frame.src(op.b)[lane];
         // Subnormals are flushed in global memory, not in shared memory.
         let ftz = matches!(place, MemoryRef::Common(_));
         let update = || {
@@ -292,7 +427,7 @@ pub(super) fn atom(
             let seen = place.update(op.bytes, |old| {
                 left = match (op.op, op.c) {
                     (AtomOp::CompareAndSwap, Some(_)) if old != b => old,
-                    (AtomOp::CompareAndSwap, Some(c)) => frame.src(function, c)[lane],
+                    (AtomOp::CompareAndSwap, Some(c)) => frame.src(c)[lane],
                     _ => combine(op.op, op.bytes, old, b, ftz),
                 };
                 left

@@ -17,8 +17,7 @@ use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
 use super::words::Words;
-use crate::alu::{Mask, lanes_of};
-use crate::code::Function;
+use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::asynchronous::{Async, AsyncCopy, AsyncStore, BulkCopy, MbarrierOp, Phase};
 use crate::code::op::{Address, Pc, Semantics, Src, StateSpace};
 use crate::error::{FaultKind, MbarrierError};
@@ -44,13 +43,11 @@ pub(super) fn execute(
 ) -> Result<(), LaneFault> {
     let (pc, id) = (warp.groups[at].pc, warp.groups[at].frame);
     let number = warp.frames.get(id).function;
-    let function = &launch.module.functions[number as usize];
     warp.groups[at].pc += 1;
     let mut lanes = LaneState {
         warp,
         block,
         launch,
-        function,
         place: (number, pc),
         group: at,
         changed: 0,
@@ -98,7 +95,6 @@ pub(super) fn finish(
     let number = warp.frames.get(warp.groups[at].frame).function;
     let mut all = LaneState {
         place: (number, warp.groups[at].pc),
-        function: &launch.module.functions[number as usize],
         warp,
         block,
         launch,
@@ -142,7 +138,6 @@ struct LaneState<'a> {
     warp: &'a mut Warp,
     block: &'a mut BlockState,
     launch: &'a Launch,
-    function: &'a Function,
     /// Function and instruction.
     place: (u32, Pc),
     group: usize,
@@ -190,7 +185,7 @@ impl LaneState<'_> {
 
     fn value(&self, src: Src, lane: usize) -> u64 {
         let frame = self.warp.frames.get(self.warp.groups[self.group].frame);
-        frame.src(self.function, src)[lane]
+        frame.src(src)[lane]
     }
 
     fn address(&self, at: &Address, lane: usize) -> u64 {
@@ -534,7 +529,8 @@ impl LaneState<'_> {
                 let before = self.arrive(lane, mbarrier, (count, drops))?;
                 if let Some(d) = state {
                     let id = self.warp.groups[self.group].frame;
-                    self.warp.frames.get_mut(id).regs[d as usize][lane] = before;
+                    let frame = self.warp.frames.get_mut(id);
+                    frame.set(d, 1 << lane, &[before; LANES]);
                 }
             }
             MbarrierOp::ExpectBytes { bytes } => {

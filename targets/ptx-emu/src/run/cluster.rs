@@ -3,7 +3,6 @@
 use super::block_state::BlockState;
 use super::fault::{Faults, LaneFault};
 use super::group::State;
-use super::launch::Launch;
 use super::warp::Warp;
 use crate::alu::{Mask, lanes_of};
 use crate::code::cluster::Cluster;
@@ -14,7 +13,6 @@ use crate::error::FaultKind;
 pub(super) fn execute(
     warp: &mut Warp,
     block: &mut BlockState,
-    launch: &Launch,
     at: usize,
     active: Mask,
     op: &Cluster,
@@ -37,8 +35,7 @@ pub(super) fn execute(
         Cluster::MapAddress { d, a, rank } => {
             let id = warp.groups[at].frame;
             let frame = warp.frames.get(id);
-            let function = &launch.module.functions[frame.function as usize];
-            let (a, ranks) = (*frame.src(function, a), *frame.src(function, rank));
+            let (a, ranks) = (*frame.src(a), *frame.src(rank));
             let mut faults = Faults::default();
             for lane in lanes_of(active).filter(|&lane| ranks[lane] != 0) {
                 let rank = ranks[lane];

@@ -99,7 +99,7 @@ fn state(warps: &[Warp]) -> u64 {
             while let Some((frame, pc)) = next {
                 let frame = warp.frames.get(frame);
                 (pc, frame.function, frame.base, frame.carry).hash(&mut hasher);
-                frame.regs.hash(&mut hasher);
+                frame.regs().hash(&mut hasher);
                 frame.preds.hash(&mut hasher);
                 next = frame.caller;
             }

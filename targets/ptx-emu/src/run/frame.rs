@@ -1,15 +1,23 @@
 //! Active calls: one set of registers of a warp per call.
 
-use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use std::mem::MaybeUninit;
+
+use crate::alu::{Bin, Compare, LANES, Lanes, Mask, Tri, Un, lanes_of};
 use crate::code::Function;
 use crate::code::op::{Pc, PredSrc, Reg, Src};
 
 /// A call of a function by some lanes.
+///
+/// Where a function has a parameter `ONE`, it is for one lane if that is true.
 #[derive(Debug)]
 pub(super) struct Frame {
     /// The function's number in the module.
     pub(super) function: u32,
-    pub(super) regs: Vec<Lanes>,
+    /// The function's constants, the last one first, and its registers.
+    rows: Vec<Lanes>,
+    constants: u32,
+    /// Lanes that have the constants.
+    has_constants: Mask,
     pub(super) preds: Vec<Mask>,
     /// The carry flag.
     pub(super) carry: Mask,
@@ -26,18 +34,190 @@ pub(super) struct Frame {
 
 pub(super) type FrameId = usize;
 
+/// The first lane of a mask.
+#[inline]
+fn first(mask: Mask) -> usize {
+    mask.trailing_zeros() as usize % LANES
+}
+
 impl Frame {
+    /// The row of an operand. Constants count backwards from the largest number, so that they
+    /// are the rows before the first register.
+    #[inline]
+    fn row(&self, src: Src) -> usize {
+        src.0.wrapping_add(self.constants) as usize
+    }
+
     /// The value of an operand.
-    pub(super) fn src<'a>(&'a self, function: &'a Function, src: Src) -> &'a Lanes {
-        match src.0.checked_sub(Src::CONSTANTS) {
-            Some(constant) => &function.constants[constant as usize],
-            None => &self.regs[src.0 as usize],
+    #[inline]
+    pub(super) fn src(&self, src: Src) -> &Lanes {
+        &self.rows[self.row(src)]
+    }
+
+    /// The value of a register.
+    pub(super) fn reg(&self, reg: Reg) -> &Lanes {
+        self.src(Src(reg))
+    }
+
+    /// The values of all registers.
+    pub(super) fn regs(&self) -> &[Lanes] {
+        &self.rows[self.constants as usize..]
+    }
+
+    /// The value of an operand in a lane.
+    #[inline]
+    pub(super) fn value(&self, src: Src, lane: usize) -> u64 {
+        self.src(src)[lane % LANES]
+    }
+
+    /// Writes one lane.
+    #[inline]
+    pub(super) fn set_lane(&mut self, d: Reg, lane: usize, value: u64) {
+        let row = self.row(Src(d));
+        self.rows[row][lane % LANES] = value;
+    }
+
+    /// Writes the lanes of `mask`, which `value` makes from the frame.
+    #[inline]
+    pub(super) fn set_each<const ONE: bool>(
+        &mut self,
+        d: Reg,
+        mask: Mask,
+        value: impl Fn(&Self, usize) -> u64,
+    ) {
+        if ONE {
+            let lane = first(mask);
+            let value = value(self, lane);
+            return self.set_lane(d, lane, value);
         }
+        if mask == Mask::MAX {
+            let values = std::array::from_fn(|lane| value(self, lane));
+            return self.set(d, mask, &values);
+        }
+        for lane in lanes_of(mask) {
+            let value = value(self, lane);
+            self.set_lane(d, lane, value);
+        }
+    }
+
+    /// Has `write` compute all lanes of a register from some operands, and keeps those of `mask`.
+    ///
+    /// Its pointers are valid for [`Lanes`]. Nobody else accesses them, since they are rows of this
+    /// frame, which is borrowed. The result may be one of the operands; otherwise they do not
+    /// overlap.
+    #[inline]
+    fn write_all<const N: usize>(
+        &mut self,
+        d: Reg,
+        sources: [Src; N],
+        mask: Mask,
+        write: impl FnOnce(*mut Lanes, [*const Lanes; N]),
+    ) {
+        let (rows, constants) = (self.rows.as_mut_slice(), self.constants);
+        let at = |src: Src| {
+            let row = src.0.wrapping_add(constants) as usize;
+            assert!(row < rows.len(), "a row of the frame");
+            row
+        };
+        let (d_row, sources) = (at(Src(d)), sources.map(at));
+        let base = rows.as_mut_ptr();
+        let sources = sources.map(|row| base.wrapping_add(row).cast_const());
+        if mask == Mask::MAX {
+            write(base.wrapping_add(d_row), sources);
+            return;
+        }
+        let mut values = MaybeUninit::<Lanes>::uninit();
+        write(values.as_mut_ptr(), sources);
+        // SAFETY: `write` has written all lanes.
+        self.set(d, mask, unsafe { values.assume_init_ref() });
+    }
+
+    /// Applies a function of one operand to the lanes of `mask`.
+    #[inline]
+    pub(super) fn apply1<const ONE: bool>(&mut self, f: Un, d: Reg, [a]: [Src; 1], mask: Mask) {
+        if ONE {
+            let lane = first(mask);
+            let a = self.value(a, lane);
+            return self.set_lane(d, lane, (f.one)(a));
+        }
+        if let Some(all) = f.all {
+            // SAFETY: see `write_all`.
+            return self.write_all(d, [a], mask, |d, [a]| unsafe { all(d, a) });
+        }
+        for lane in lanes_of(mask) {
+            let a = self.value(a, lane);
+            self.set_lane(d, lane, (f.one)(a));
+        }
+    }
+
+    /// The same with two operands.
+    #[inline]
+    pub(super) fn apply2<const ONE: bool>(&mut self, f: Bin, d: Reg, [a, b]: [Src; 2], mask: Mask) {
+        if ONE {
+            let lane = first(mask);
+            let (a, b) = (self.value(a, lane), self.value(b, lane));
+            return self.set_lane(d, lane, (f.one)(a, b));
+        }
+        if let Some(all) = f.all {
+            // SAFETY: see `write_all`.
+            return self.write_all(d, [a, b], mask, |d, [a, b]| unsafe { all(d, a, b) });
+        }
+        for lane in lanes_of(mask) {
+            let (a, b) = (self.value(a, lane), self.value(b, lane));
+            self.set_lane(d, lane, (f.one)(a, b));
+        }
+    }
+
+    /// The same with three operands.
+    #[inline]
+    pub(super) fn apply3<const ONE: bool>(
+        &mut self,
+        f: Tri,
+        d: Reg,
+        [a, b, c]: [Src; 3],
+        mask: Mask,
+    ) {
+        let values = |frame: &Self, lane| {
+            let value = |src| frame.value(src, lane);
+            (value(a), value(b), value(c))
+        };
+        if ONE {
+            let lane = first(mask);
+            let (a, b, c) = values(self, lane);
+            return self.set_lane(d, lane, (f.one)(a, b, c));
+        }
+        if let Some(all) = f.all {
+            return self.write_all(d, [a, b, c], mask, |d, [a, b, c]| {
+                // SAFETY: see `write_all`.
+                unsafe { all(d, a, b, c) };
+            });
+        }
+        for lane in lanes_of(mask) {
+            let (a, b, c) = values(self, lane);
+            self.set_lane(d, lane, (f.one)(a, b, c));
+        }
+    }
+
+    /// The lanes of `mask` for which a comparison holds; other bits have no meaning.
+    #[inline]
+    pub(super) fn compare<const ONE: bool>(
+        &self,
+        f: Compare,
+        [a, b]: [Src; 2],
+        mask: Mask,
+    ) -> Mask {
+        if ONE {
+            let lane = first(mask);
+            let (a, b) = (self.value(a, lane), self.value(b, lane));
+            return Mask::from((f.one)(a, b)).wrapping_neg();
+        }
+        (f.all)(self.src(a), self.src(b))
     }
 
     /// Writes the lanes of `mask`.
     pub(super) fn set(&mut self, d: Reg, mask: Mask, values: &Lanes) {
-        let to = &mut self.regs[d as usize];
+        let row = self.row(Src(d));
+        let to = &mut self.rows[row];
         if mask == Mask::MAX {
             *to = *values;
             return;
@@ -47,6 +227,7 @@ impl Frame {
         }
     }
 
+    #[inline]
     pub(super) fn pred(&self, src: PredSrc) -> Mask {
         match src {
             PredSrc::Is(pred) => self.preds[pred as usize],
@@ -55,9 +236,47 @@ impl Frame {
         }
     }
 
+    #[inline]
     pub(super) fn set_pred(&mut self, d: u32, mask: Mask, values: Mask) {
         let to = &mut self.preds[d as usize];
         *to = (*to & !mask) | (values & mask);
+    }
+
+    /// Prepares the rows of a call of a function by `live`, for these lanes alone.
+    fn prepare(&mut self, number: u32, function: &Function, live: Mask) {
+        let count = function.constants.len();
+        let rows = count + function.regs as usize;
+        if self.function != number {
+            self.function = number;
+            self.constants = count as u32;
+            self.has_constants = 0;
+        }
+        if self.rows.len() != rows {
+            self.rows.resize(rows, [0; LANES]);
+            self.has_constants = 0;
+        }
+        let (constants, regs) = self.rows.split_at_mut(count);
+        if live & !self.has_constants != 0 {
+            for (row, &value) in constants.iter_mut().rev().zip(&function.constants) {
+                write_lanes(row, live, value);
+            }
+            self.has_constants |= live;
+        }
+        for row in regs {
+            write_lanes(row, live, 0);
+        }
+        self.preds.clear();
+        self.preds.resize(function.preds as usize, 0);
+    }
+}
+
+/// Writes one value to the lanes of `mask`, and perhaps to others.
+#[inline]
+fn write_lanes(row: &mut Lanes, mask: Mask, value: u64) {
+    if mask.is_power_of_two() {
+        row[first(mask)] = value;
+    } else {
+        *row = [value; LANES];
     }
 }
 
@@ -65,6 +284,8 @@ impl Frame {
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     all: Vec<Frame>,
+    /// The frame of the last call that has ended comes last: the next call is often one of the
+    /// same function.
     free: Vec<FrameId>,
     /// The function whose calls are counted, and their number so far.
     counted: Option<u32>,
@@ -106,8 +327,10 @@ impl Frames {
         };
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(Frame {
-                function: 0,
-                regs: Vec::new(),
+                function: u32::MAX,
+                rows: Vec::new(),
+                constants: 0,
+                has_constants: 0,
                 preds: Vec::new(),
                 carry: 0,
                 caller: None,
@@ -119,11 +342,7 @@ impl Frames {
             self.all.len() - 1
         });
         let frame = &mut self.all[id];
-        frame.function = number;
-        frame.regs.clear();
-        frame.regs.resize(function.regs as usize, [0; LANES]);
-        frame.preds.clear();
-        frame.preds.resize(function.preds as usize, 0);
+        frame.prepare(number, function, live);
         frame.carry = 0;
         frame.caller = caller;
         frame.base = base;

@@ -3,7 +3,7 @@
 //! Diverged lanes wait for the others, as at other collective instructions. If some lanes cannot come,
 //! because they have ended or the guard excludes them, that is a fault.
 
-use super::access::{Ids, addresses};
+use super::access::addresses;
 use super::block_state::BlockState;
 use super::copies::CopyAddress;
 use super::descriptor::Descriptor;
@@ -16,7 +16,6 @@ use super::space::{Spaces, shared_offset};
 use super::warp::Warp;
 use super::words::Words;
 use crate::alu::{LANES, Lanes, Mask};
-use crate::code::Function;
 use crate::code::matrix::{
     Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply, MultiplyGroup, RowAccess,
     Side,
@@ -51,26 +50,17 @@ pub(super) fn execute(
         return Ok(false);
     }
     let number = warp.frames.get(group.frame).function;
-    let function = &launch.module.functions[number as usize];
     match op {
         Matrix::Multiply(multiply) => {
             let frame = warp.frames.get_mut(group.frame);
-            multiply_fragments(frame, function, multiply);
+            multiply_fragments(frame, multiply);
         }
         Matrix::Transpose { d, a } => {
             let frame = warp.frames.get_mut(group.frame);
-            let rows = *frame.src(function, *a);
+            let rows = *frame.src(*a);
             frame.set(*d, active, &transposed(&rows));
         }
         _ => {
-            let ids = Ids {
-                launch,
-                index: block.index,
-                processor: block.processor,
-                warp: warp.number,
-                threads: &warp.threads,
-                place: (number, group.pc),
-            };
             let mut memory = MatrixMemory {
                 words: Words {
                     spaces: Spaces {
@@ -83,9 +73,8 @@ pub(super) fn execute(
                     clocks: block.clocks.as_mut(),
                     site: (launch.module_id(), number, group.pc),
                 },
-                function,
                 frame: warp.frames.get_mut(group.frame),
-                ids,
+                warp: warp.number,
             };
             memory.access(op)?;
             let is_store = matches!(op, Matrix::Store(_) | Matrix::StoreRows(_));
@@ -103,9 +92,9 @@ pub(super) fn execute(
 /// Memory and registers of a warp.
 struct MatrixMemory<'a> {
     words: Words<'a>,
-    function: &'a Function,
     frame: &'a mut Frame,
-    ids: Ids<'a>,
+    /// Its number in the block.
+    warp: u32,
 }
 
 impl MatrixMemory<'_> {
@@ -121,7 +110,7 @@ impl MatrixMemory<'_> {
     }
 
     fn addresses(&self, at: &Address) -> Lanes {
-        addresses(at, self.function, self.frame, &self.ids)
+        addresses(at, self.frame)
     }
 
     /// The addresses of a fragment's elements, and their first bits there, by row and column.
@@ -143,7 +132,7 @@ impl MatrixMemory<'_> {
             fragment.rows()
         };
         let strides = match stride {
-            Some(stride) => *self.frame.src(self.function, *stride),
+            Some(stride) => *self.frame.src(*stride),
             None => [length as u64; LANES],
         };
         let (start, stride) = (starts[0], strides[0]);
@@ -169,11 +158,11 @@ impl MatrixMemory<'_> {
     fn multiply_group(&mut self, multiply: &MultiplyGroup) -> Result<(), LaneFault> {
         let product = &multiply.product;
         let shape = product.shape;
-        let first = self.ids.warp as usize % 4 * GROUP_ROWS;
+        let first = self.warp as usize % 4 * GROUP_ROWS;
         let mut a = match &multiply.a {
             GroupSource::Registers(registers) => {
                 let fragment = multiply.fragment(Side::A, product.a);
-                gather(self.frame, self.function, &fragment, registers).swap_remove(0)
+                gather(self.frame, &fragment, registers).swap_remove(0)
             }
             GroupSource::Shared(described) => {
                 let places = (0..shape.m * shape.k).map(|at| (first + at / shape.k, at % shape.k));
@@ -200,7 +189,7 @@ impl MatrixMemory<'_> {
             vec![0; shape.m * shape.n]
         } else {
             let registers: Vec<Src> = multiply.d.iter().map(|&d| Src(d)).collect();
-            gather(self.frame, self.function, &fragment, &registers).swap_remove(0)
+            gather(self.frame, &fragment, &registers).swap_remove(0)
         };
         let d = product.of(&a, &b, &c);
         scatter(self.frame, &fragment, &multiply.d, &[d]);
@@ -216,13 +205,13 @@ impl MatrixMemory<'_> {
         bytes: u32,
         is_transposed: bool,
     ) -> Result<Vec<u64>, LaneFault> {
-        let values = *self.frame.src(self.function, described);
+        let values = *self.frame.src(described);
         let descriptor =
             Descriptor::new(values[0]).filter(|_| values.iter().all(|&it| it == values[0]));
         let descriptor = descriptor.ok_or((Mask::MAX, FaultKind::MatrixAddresses))?;
         let load = |(outer, k): (usize, usize)| {
             let at = CopyAddress::Shared(descriptor.offset(outer, k, bytes, is_transposed));
-            let word = self.words.load((self.ids.warp, 0), at, bytes);
+            let word = self.words.load((self.warp, 0), at, bytes);
             word.map_err(|kind| (Mask::MAX, kind))
         };
         places.map(load).collect()
@@ -238,7 +227,7 @@ impl MatrixMemory<'_> {
             let lane = lane_of(fragment, index);
             let (address, bit) = element_at(row, column);
             let found = matrix_address(load.at.space, address, bytes)
-                .and_then(|at| self.words.load((self.ids.warp, lane), at, bytes))
+                .and_then(|at| self.words.load((self.warp, lane), at, bytes))
                 .map_err(|kind| (1 << lane, kind))?;
             *value = found >> bit & (u64::MAX >> (64 - fragment.format.bits()));
         }
@@ -250,13 +239,13 @@ impl MatrixMemory<'_> {
         let fragment = &store.fragment;
         let element_at = self.elements(store)?;
         let bytes = fragment.format.bits() / 8;
-        let values = gather(self.frame, self.function, fragment, &store.registers);
+        let values = gather(self.frame, fragment, &store.registers);
         for (index, &value) in values[0].iter().enumerate() {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
             let (address, _) = element_at(row, column);
             matrix_address(store.at.space, address, bytes)
-                .and_then(|at| self.words.store((self.ids.warp, lane), at, bytes, value))
+                .and_then(|at| self.words.store((self.warp, lane), at, bytes, value))
                 .map_err(|kind| (1 << lane, kind))?;
         }
         Ok(())
@@ -270,7 +259,7 @@ impl MatrixMemory<'_> {
         lane: usize,
         kind: AccessKind,
     ) -> Result<u64, LaneFault> {
-        let thread = (self.ids.warp, lane);
+        let thread = (self.warp, lane);
         let offset = shared_offset(space, starts[lane], ROW_BYTES);
         offset
             .and_then(|offset| {
@@ -291,7 +280,7 @@ impl MatrixMemory<'_> {
                 let start = self.row_at(load.at.space, &starts, lane, AccessKind::Load)?;
                 for part in 0..4 {
                     let at = CopyAddress::Shared(start + part as u64 * 4);
-                    let word = self.words.load((self.ids.warp, lane), at, 4);
+                    let word = self.words.load((self.warp, lane), at, 4);
                     words[row * 4 + part] = word.map_err(|kind| (1 << lane, kind))?;
                 }
             }
@@ -306,7 +295,7 @@ impl MatrixMemory<'_> {
     fn store_rows(&mut self, store: &RowAccess<Src>) -> Result<(), LaneFault> {
         let starts = self.addresses(&store.at);
         for (matrix, &source) in store.registers.iter().enumerate() {
-            let mut words = *self.frame.src(self.function, source);
+            let mut words = *self.frame.src(source);
             if store.is_transposed {
                 words = transposed(&words);
             }
@@ -317,7 +306,7 @@ impl MatrixMemory<'_> {
                     let at = CopyAddress::Shared(start + part as u64 * 4);
                     let word = words[row * 4 + part];
                     self.words
-                        .store((self.ids.warp, lane), at, 4, word)
+                        .store((self.warp, lane), at, 4, word)
                         .map_err(|kind| (1 << lane, kind))?;
                 }
             }
@@ -348,11 +337,11 @@ fn transposed(words: &Lanes) -> Lanes {
     })
 }
 
-fn multiply_fragments(frame: &mut Frame, function: &Function, multiply: &Multiply) {
+fn multiply_fragments(frame: &mut Frame, multiply: &Multiply) {
     let product = &multiply.product;
     let matrices = |side, format, registers: &[Src]| {
         let fragment = multiply.fragment(side, format);
-        gather(frame, function, &fragment, registers)
+        gather(frame, &fragment, registers)
     };
     let a = matrices(Side::A, product.a, &multiply.a);
     let b = matrices(Side::B, product.b, &multiply.b);
@@ -364,17 +353,12 @@ fn multiply_fragments(frame: &mut Frame, function: &Function, multiply: &Multipl
 }
 
 /// The elements of matrices that lanes hold, in rows.
-fn gather(
-    frame: &Frame,
-    function: &Function,
-    fragment: &Fragment,
-    registers: &[Src],
-) -> Vec<Vec<u64>> {
+fn gather(frame: &Frame, fragment: &Fragment, registers: &[Src]) -> Vec<Vec<u64>> {
     let (packed, bits) = (fragment.packed(), fragment.format.bits());
     let columns = fragment.columns();
     let mut matrices = vec![vec![0; fragment.rows() * columns]; fragment.products()];
     for (number, &register) in registers.iter().enumerate() {
-        let words = frame.src(function, register);
+        let words = frame.src(register);
         for part in 0..packed {
             for (lane, word) in words.iter().enumerate() {
                 let (matrix, row, column) = fragment.place(lane, number * packed + part);

@@ -10,6 +10,8 @@
 //! | `asynchronous` | asynchronous copies and `mbarrier` objects |
 //! | `cluster` | clusters of one block |
 //! | `matrix` | instructions on matrices |
+//! | `straight` | the quick way through arithmetic, jumps and weak accesses |
+//! | `compute` | executing arithmetic instructions |
 //! | `access` | loads, stores and atomic operations of lanes |
 //! | `rendezvous` | collective instructions: waiting for their members |
 //! | `deadlock` | detecting a block whose threads wait for each other |
@@ -46,6 +48,7 @@ mod calls;
 mod cluster;
 mod cluster_barrier;
 mod collective;
+mod compute;
 mod converge;
 mod copies;
 mod costs;
@@ -66,6 +69,7 @@ mod rendezvous;
 mod schedule;
 mod space;
 mod spinning;
+mod straight;
 mod system;
 mod warp;
 mod words;

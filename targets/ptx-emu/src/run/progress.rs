@@ -311,7 +311,7 @@ impl Warp {
                     u64::from(frame.base) << 1 | u64::from(frame.carry >> lane & 1),
                 );
                 for &register in &control_registers.regs {
-                    add(hash, frame.regs[register as usize][lane]);
+                    add(hash, frame.reg(register)[lane]);
                 }
                 for &pred in &control_registers.preds {
                     add(hash, (frame.preds[pred as usize] >> lane & 1).into());

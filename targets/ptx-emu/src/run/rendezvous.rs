@@ -10,7 +10,6 @@ use super::group::{Group, State};
 use super::launch::Launch;
 use super::warp::Warp;
 use crate::alu::{LANES, Mask, lanes_of};
-use crate::code::Function;
 use crate::code::op::{Collective, CollectiveKind, Op};
 use crate::error::FaultKind;
 use crate::spec::Model;
@@ -24,15 +23,13 @@ pub(super) fn collective(
     active: Mask,
     op: &Collective,
 ) -> Result<bool, LaneFault> {
-    let launch = Arc::clone(&block.launch);
     let group = warp.groups[at];
     let frame = warp.frames.get(group.frame);
-    let function = &launch.module.functions[frame.function as usize];
     let live = warp.live();
     let members = match op.members {
         None => active,
         Some(members) => {
-            let named = frame.src(function, members).map(|named| named as Mask);
+            let named = frame.src(members).map(|named| named as Mask);
             let outside = lanes_of(active).find(|&lane| (named[lane] >> lane) & 1 == 0);
             if let Some(lane) = outside {
                 let members = named[lane];
@@ -51,7 +48,7 @@ pub(super) fn collective(
     };
     if members & live == active {
         let mut operands = Operands::default();
-        gather(frame, function, &op.kind, active, &mut operands);
+        gather(frame, &op.kind, active, &mut operands);
         let results = perform(&op.kind, active, &operands);
         let frame = warp.frames.get_mut(group.frame);
         scatter(frame, &op.kind, active, &results);
@@ -126,8 +123,7 @@ pub(super) fn join(warp: &mut Warp, block: &mut BlockState) {
         for (&at, kind) in here.iter().zip(&kinds) {
             let group = warp.groups[at];
             let frame = warp.frames.get(group.frame);
-            let function = &launch.module.functions[frame.function as usize];
-            gather(frame, function, kind, group.lanes, &mut operands);
+            gather(frame, kind, group.lanes, &mut operands);
         }
         let results = perform(&kinds[0], lanes, &operands);
         order(warp.number, block, &kinds[0], lanes);
@@ -180,15 +176,9 @@ fn kind(warp: &Warp, launch: &Launch, group: &Group) -> Option<CollectiveKind> {
     }
 }
 
-fn gather(
-    frame: &Frame,
-    function: &Function,
-    kind: &CollectiveKind,
-    lanes: Mask,
-    to: &mut Operands,
-) {
+fn gather(frame: &Frame, kind: &CollectiveKind, lanes: Mask, to: &mut Operands) {
     let copy = |src, to: &mut crate::alu::Lanes| {
-        let from = frame.src(function, src);
+        let from = frame.src(src);
         for lane in lanes_of(lanes) {
             to[lane] = from[lane];
         }

@@ -119,7 +119,7 @@ impl Warp {
         match self.model {
             Model::LockStep if me.is_base => FUNCTION_END,
             Model::LockStep => me.meets,
-            Model::Independent if self.groups.len() == 1 && !self.is_diverged() => FUNCTION_END,
+            Model::Independent if !self.may_meet_after_jumps() => FUNCTION_END,
             Model::Independent => {
                 let mut next = self.next_reconvergence(me);
                 for it in &self.groups {
@@ -131,6 +131,20 @@ impl Warp {
                 next
             }
         }
+    }
+
+    /// Whether a jump changes the next instruction at which the group must check for others.
+    pub(super) fn may_meet_after_jumps(&self) -> bool {
+        match self.model {
+            Model::LockStep => false,
+            Model::Independent => self.groups.len() > 1 || self.is_diverged(),
+        }
+    }
+
+    /// Whether all lanes are one group, which can run.
+    pub(super) fn has_one_ready_group(&self) -> bool {
+        let is_alone = self.groups.len() == 1 && !self.is_diverged();
+        is_alone && self.groups[0].state == State::Ready
     }
 
     /// Some lanes of the group jump to `to`, the others to `rest_to`.

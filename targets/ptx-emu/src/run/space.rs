@@ -24,7 +24,51 @@ pub(super) struct Access {
 }
 
 impl Spaces<'_> {
-    /// The memory of a lane's access to `address` in `space`.
+    /// The memory of a lane's access to `address` in `space`, if the access is allowed.
+    #[inline]
+    pub(super) fn locate(
+        &self,
+        lane: usize,
+        space: StateSpace,
+        address: u64,
+        access: Access,
+    ) -> Option<MemoryRef> {
+        let bytes = u64::from(access.bytes);
+        if address & (bytes - 1) != 0 {
+            return None;
+        }
+        let (space, offset) = match space {
+            StateSpace::Generic => generic(address)?,
+            space => (space, address),
+        };
+        let is_below = |size: u64| offset < size && bytes <= size - offset;
+        match space {
+            StateSpace::Global | StateSpace::Generic => {
+                if !memory::is_global(address) {
+                    return None;
+                }
+                let host = self.global.resolve(address, bytes, access.kind)?;
+                Some(MemoryRef::Common(host.as_ptr()))
+            }
+            StateSpace::Shared => {
+                let is_inside = is_below(self.shared_bytes.into());
+                is_inside.then(|| MemoryRef::Own(self.shared.at(offset as usize)))
+            }
+            StateSpace::Local | StateSpace::Frame => {
+                let at = lane * LOCAL_BYTES as usize + offset as usize;
+                let is_inside = is_below(LOCAL_BYTES.into());
+                is_inside.then(|| MemoryRef::Own(self.local.at(at)))
+            }
+            StateSpace::Param => {
+                let is_inside = is_below(8 * self.params.len() as u64);
+                let at = self.params.as_ptr().cast::<u8>();
+                (is_inside && access.kind == AccessKind::Load)
+                    .then(|| MemoryRef::Own(at.wrapping_add(offset as usize).cast_mut()))
+            }
+        }
+    }
+
+    /// The same, with the fault of an access that is not allowed.
     ///
     /// # Errors
     /// The access is not allowed.
@@ -35,116 +79,74 @@ impl Spaces<'_> {
         address: u64,
         access: Access,
     ) -> Result<MemoryRef, FaultKind> {
+        let found = self.locate(lane, space, address, access);
+        found.ok_or_else(|| self.fault(space, address, access))
+    }
+
+    /// Why an access is not allowed.
+    #[cold]
+    pub(super) fn fault(&self, space: StateSpace, address: u64, access: Access) -> FaultKind {
         let bytes = u64::from(access.bytes);
         if !address.is_multiple_of(bytes) {
-            return Err(FaultKind::Misaligned {
+            return FaultKind::Misaligned {
                 access: access.kind.name(),
                 address,
                 bytes: access.bytes,
-            });
+            };
         }
-        let unreachable = |what: &str| FaultKind::Unreachable {
+        let space = match space {
+            StateSpace::Generic => generic(address).map(|(space, _)| space),
+            space => Some(space),
+        };
+        let what = match space {
+            Some(StateSpace::Global | StateSpace::Generic) => {
+                if !memory::is_global(address) {
+                    "not in global memory"
+                } else if self
+                    .global
+                    .resolve(address, bytes, AccessKind::Load)
+                    .is_some()
+                {
+                    "constant"
+                } else if memory::is_mapped(address) {
+                    "memory of the host that is not mapped"
+                } else {
+                    "not allocated"
+                }
+            }
+            Some(StateSpace::Shared) => "beyond the block's shared memory",
+            Some(StateSpace::Local | StateSpace::Frame) => {
+                "beyond the 512 KiB of local memory, the stack, of a thread"
+            }
+            Some(StateSpace::Param) => "no parameter, or to be written",
+            None if is_window(address, CODE) => "code",
+            None if address < 1 << 16 => "next to null",
+            None => "no device address",
+        };
+        FaultKind::Unreachable {
             access: access.kind.name(),
             address,
             bytes: access.bytes,
             what: what.to_owned(),
-        };
-        let end = |offset: u64| offset.checked_add(bytes);
-        match space {
-            StateSpace::Global => {
-                if !memory::is_global(address) {
-                    return Err(unreachable("not in global memory"));
-                }
-                match self.global.resolve(address, bytes, access.kind) {
-                    Some(host) => Ok(MemoryRef::Common(host.as_ptr())),
-                    None if self
-                        .global
-                        .resolve(address, bytes, AccessKind::Load)
-                        .is_some() =>
-                    {
-                        Err(unreachable("constant"))
-                    }
-                    None if memory::is_mapped(address) => {
-                        Err(unreachable("memory of the host that is not mapped"))
-                    }
-                    None => Err(unreachable("not allocated")),
-                }
-            }
-            StateSpace::Shared => {
-                let size = u64::from(self.shared_bytes);
-                if end(address).is_none_or(|end| end > size) {
-                    return Err(unreachable("beyond the block's shared memory"));
-                }
-                Ok(MemoryRef::Own(self.shared.at(address as usize)))
-            }
-            StateSpace::Local | StateSpace::Frame => {
-                if end(address).is_none_or(|end| end > u64::from(LOCAL_BYTES)) {
-                    return Err(unreachable(
-                        "beyond the 512 KiB of local memory, the stack, of a thread",
-                    ));
-                }
-                let at = lane * LOCAL_BYTES as usize + address as usize;
-                Ok(MemoryRef::Own(self.local.at(at)))
-            }
-            StateSpace::Param => {
-                if access.kind != AccessKind::Load
-                    || end(address).is_none_or(|end| end > 8 * self.params.len() as u64)
-                {
-                    return Err(unreachable("no parameter, or to be written"));
-                }
-                Ok(MemoryRef::Own(
-                    self.params
-                        .as_ptr()
-                        .cast::<u8>()
-                        .wrapping_add(address as usize)
-                        .cast_mut(),
-                ))
-            }
-            StateSpace::Generic => {
-                let inner = |space, base| (space, address - base);
-                let (space, offset) = if memory::is_global(address) {
-                    inner(StateSpace::Global, 0)
-                } else if is_window(address, SHARED) {
-                    inner(StateSpace::Shared, SHARED)
-                } else if is_window(address, LOCAL) {
-                    inner(StateSpace::Local, LOCAL)
-                } else if is_window(address, PARAM) {
-                    inner(StateSpace::Param, PARAM)
-                } else if is_window(address, CODE) {
-                    return Err(unreachable("code"));
-                } else if address < 1 << 16 {
-                    return Err(unreachable("next to null"));
-                } else {
-                    return Err(unreachable("no device address"));
-                };
-                self.find(lane, space, offset, access)
-                    .map_err(|fault| with_address(fault, address))
-            }
         }
     }
 }
 
-/// The fault with the program's address.
-fn with_address(fault: FaultKind, address: u64) -> FaultKind {
-    match fault {
-        FaultKind::Unreachable {
-            access,
-            bytes,
-            what,
-            ..
-        } => FaultKind::Unreachable {
-            access,
-            address,
-            bytes,
-            what,
-        },
-        FaultKind::Misaligned { access, bytes, .. } => FaultKind::Misaligned {
-            access,
-            address,
-            bytes,
-        },
-        other => other,
+/// The space of a generic address, and the address there.
+#[inline]
+fn generic(address: u64) -> Option<(StateSpace, u64)> {
+    if memory::is_global(address) {
+        return Some((StateSpace::Global, address));
     }
+    let windows = [
+        (StateSpace::Local, LOCAL),
+        (StateSpace::Shared, SHARED),
+        (StateSpace::Param, PARAM),
+    ];
+    let inside = windows
+        .into_iter()
+        .find(|&(_, base)| is_window(address, base));
+    inside.map(|(space, base)| (space, address - base))
 }
 
 /// The offset in shared memory of an address that must be there.

@@ -1,5 +1,7 @@
 //! A warp: 32 lanes in groups that run together, and their positions.
 
+use std::sync::Arc;
+
 use super::costs::CostRecorder;
 use super::frame::Frames;
 use super::group::{Group, Reconvergence, State};
@@ -14,7 +16,7 @@ use crate::spec::Model;
 pub(super) struct Warp {
     pub(super) number: u32,
     /// Indices of the threads in the block.
-    pub(super) threads: [[u32; 3]; LANES],
+    pub(super) threads: Arc<[[u32; 3]; LANES]>,
     pub(super) exists: Mask,
     pub(super) exited: Mask,
     /// In lock-step a stack, of which only the top runs.
@@ -65,7 +67,7 @@ impl Warp {
         };
         Self {
             number,
-            threads,
+            threads: Arc::new(threads),
             exists,
             exited: 0,
             groups: vec![group],

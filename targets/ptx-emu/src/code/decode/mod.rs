@@ -20,7 +20,6 @@ use super::op::{
     Special, Src, StateSpace, Store,
 };
 use super::{ControlRegisters, Function, flow};
-use crate::alu::{LANES, Lanes};
 use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
 use crate::text::error::{AtLine, TextError};
 use crate::text::types::Type;
@@ -78,7 +77,7 @@ struct Decoder<'a> {
     fixups: Vec<Fixup<'a>>,
     regs: u32,
     preds: u32,
-    constants: Vec<Lanes>,
+    constants: Vec<u64>,
     known_constants: HashMap<u64, u32>,
     /// Bytes of the frame in use, and the most that ever were.
     frame: u32,
@@ -516,9 +515,9 @@ impl<'a> Decoder<'a> {
         let next = self.constants.len() as u32;
         let index = *self.known_constants.entry(value).or_insert(next);
         if index == next {
-            self.constants.push([value; LANES]);
+            self.constants.push(value);
         }
-        Src(Src::CONSTANTS + index)
+        Src::constant(index)
     }
 
     fn new_reg(&mut self) -> Reg {
