@@ -56,6 +56,12 @@ pub enum LaunchError {
         /// The given sizes.
         given: Vec<usize>,
     },
+    /// Device memory is full.
+    #[error("no room for {bytes} bytes that the blocks of a cooperative launch share")]
+    Workspace {
+        /// The size.
+        bytes: u64,
+    },
     /// The system has no threads.
     #[error("no threads to run it on: {0}")]
     Threads(String),
@@ -196,12 +202,99 @@ pub enum FaultKind {
         /// The error.
         what: String,
     },
+    /// A wrong use of an `mbarrier` object.
+    #[error("mbarrier at {address:#x}: {what}")]
+    BadMbarrier {
+        /// Its address, in the instruction's space.
+        address: u64,
+        /// The error.
+        what: MbarrierError,
+    },
+    /// A size of an asynchronous copy is not possible.
+    #[error("copy of {bytes} bytes: {what}")]
+    BadCopy {
+        /// The size.
+        bytes: u64,
+        /// The rule that it breaks.
+        what: &'static str,
+    },
+    /// The warp must execute an instruction as a whole, but some of its lanes never will.
+    #[error("all 32 lanes of the warp must execute it together, but only lanes {active:#010x} do")]
+    NotWholeWarp {
+        /// The lanes that execute it.
+        active: u32,
+    },
+    /// The lanes of a warp name different matrices.
+    #[error("its address, stride, descriptor or scale is invalid, or not the same in all lanes")]
+    MatrixAddresses,
+    /// A block that the cluster does not have.
+    #[error("block {rank} of the cluster, which has one block")]
+    BadRank {
+        /// The block's number in the cluster.
+        rank: u64,
+    },
+    /// A thread waits at the barrier of its cluster without having arrived, or arrives twice.
+    #[error("the cluster's barrier: {0}")]
+    BadClusterBarrier(&'static str),
     /// All threads wait for each other.
     #[error("deadlock: {0}")]
     Deadlock(String),
     /// A race.
     #[error("{0}")]
     Race(String),
+}
+
+/// A wrong use of an `mbarrier` object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MbarrierError {
+    /// There was never an object.
+    #[error("it is not initialised")]
+    NotInitialised,
+    /// `mbarrier.inval` was the last operation.
+    #[error("it was invalidated")]
+    Invalid,
+    /// There is an object, which must be invalidated first.
+    #[error("it is initialised twice; invalidate it (mbarrier.inval) before")]
+    Twice,
+    /// The program has stored something else there.
+    #[error("its memory was overwritten by other instructions")]
+    Overwritten,
+    /// A count of threads is out of bounds.
+    #[error("a count of {count}, which is not from 1 to 1048575")]
+    Count {
+        /// The count.
+        count: u64,
+    },
+    /// More threads arrive than it expects.
+    #[error("{count} arrive, but only {pending} are pending in this phase")]
+    Arrivals {
+        /// The arriving threads.
+        count: u64,
+        /// The threads that it still expects.
+        pending: u64,
+    },
+    /// `.noComplete` completes the phase.
+    #[error("the arrival completes the phase, in spite of .noComplete")]
+    Completes,
+    /// The count of bytes is out of bounds.
+    #[error("{bytes} bytes are pending, which is not from -1048575 to 1048575")]
+    Bytes {
+        /// The pending bytes.
+        bytes: i64,
+    },
+    /// The state is of neither this phase nor the last one.
+    #[error("state {state:#x} is not of this phase, and not of the last one")]
+    State {
+        /// The state.
+        state: u64,
+    },
+    /// A phase's parity is neither 0 nor 1.
+    #[error("{parity} is no parity of a phase, which is 0 or 1")]
+    Parity {
+        /// The number.
+        parity: u64,
+    },
 }
 
 impl Fault {

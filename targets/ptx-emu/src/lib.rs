@@ -38,7 +38,9 @@ mod run;
 mod spec;
 mod text;
 
-pub use self::error::{Fault, FaultKind, LaunchError, LoadError, SourceLocation, TextError};
+pub use self::error::{
+    Fault, FaultKind, LaunchError, LoadError, MbarrierError, SourceLocation, TextError,
+};
 pub use self::machine::{Grid, Machine, Options, Prepared, Running};
 pub use self::memory::Memory;
 pub use self::module::{Global, Kernel, Module, Part, check};

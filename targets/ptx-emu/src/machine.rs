@@ -268,6 +268,7 @@ impl Machine {
             kernel,
             grid,
             params,
+            is_cooperative: false,
         })
     }
 
@@ -281,10 +282,20 @@ impl Machine {
             kernel,
             grid,
             params,
+            is_cooperative,
         } = prepared;
         if !self.has(&module) {
             return Err(LaunchError::OtherModule);
         }
+        let workspace = if is_cooperative { self.workspace()? } else { 0 };
+        let memory = Arc::clone(&self.memory);
+        let ended: OnEnd = match workspace {
+            0 => ended,
+            _ => Box::new(move |result| {
+                memory.free(workspace);
+                ended(result);
+            }),
+        };
         // Relaxed: numbers only have to differ.
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         let check = self.checker.as_ref().map(|checker| Check {
@@ -309,6 +320,7 @@ impl Machine {
             trace: self.options.trace.clone(),
             costs: self.options.costs.clone(),
             start: self.start,
+            workspace,
             ended,
         }));
         self.activity.note();
@@ -318,9 +330,24 @@ impl Machine {
                 if let Some(checker) = &self.checker {
                     checker.end(number);
                 }
+                if workspace != 0 {
+                    self.memory.free(workspace);
+                }
                 LaunchError::Threads(error.to_string())
             })?;
         Ok(Running(launch))
+    }
+
+    /// Zeroed memory for the blocks of a cooperative launch.
+    fn workspace(&self) -> Result<u64, LaunchError> {
+        let bytes = WORKSPACE_BYTES;
+        let full = LaunchError::Workspace { bytes };
+        let address = self.memory.alloc(bytes).ok_or(full)?;
+        if let Some(host) = self.memory.host(address, bytes) {
+            // SAFETY: the block has so many bytes, and no thread knows of it yet.
+            unsafe { host.as_ptr().write_bytes(0, bytes as usize) };
+        }
+        Ok(address)
     }
 }
 
@@ -348,6 +375,21 @@ pub struct Prepared {
     kernel: Kernel,
     grid: Grid,
     params: Vec<u64>,
+    is_cooperative: bool,
+}
+
+/// Bytes of the memory that `cooperative_groups` finds by `%envreg1` and `%envreg2`, and synchronises
+/// the blocks of a grid with.
+const WORKSPACE_BYTES: u64 = 64;
+
+impl Prepared {
+    /// The launch is cooperative: its blocks may wait for each other by `grid.sync()`. The caller
+    /// ensures that all of them run at the same time.
+    #[must_use]
+    pub fn cooperative(mut self) -> Self {
+        self.is_cooperative = true;
+        self
+    }
 }
 
 impl std::fmt::Debug for Prepared {

@@ -263,6 +263,42 @@ SECOND:
         block: 32,
     },
     Case {
+        name: "an mbarrier between stores and others' loads",
+        body: "
+    .shared .b64 barrier;
+    setp.eq.u32 %p0, %t, 0;
+    @%p0 mbarrier.init.shared.b64 [barrier], 64;
+    bar.sync 0;
+    mul.wide.u32 %x0, %t, 4;
+    add.u64 %x0, %x0, %d;
+    st.global.u32 [%x0], %t;
+    mbarrier.arrive.shared.b64 %x2, [barrier];
+WAIT:
+    mbarrier.try_wait.shared.b64 %p1, [barrier], %x2;
+    @!%p1 bra WAIT;
+    xor.b32 %r0, %t, 33;
+    mul.wide.u32 %x1, %r0, 4;
+    add.u64 %x1, %x1, %d;
+    ld.global.u32 %r1, [%x1];",
+        grid: 1,
+        block: 64,
+    },
+    Case {
+        name: "the barrier of a cluster between a store and others' copies",
+        body: "
+    .shared .b32 word;
+    setp.eq.u32 %p0, %t, 63;
+    @%p0 st.global.u32 [%d], 5;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    setp.ne.u32 %p0, %t, 0;
+    @%p0 ret;
+    cp.async.ca.shared.global [word], [%d], 4;
+    cp.async.wait_all;",
+        grid: 1,
+        block: 64,
+    },
+    Case {
         name: "mapped memory that the host reads when all is over",
         body: "
     mul.wide.u32 %x0, %n, 4;
@@ -295,6 +331,18 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "a barrier of some warps, to which others only come",
         "bar.sync 1, 64;",
+        "",
+        "race",
+    ),
+    (
+        "an mbarrier between stores and others' loads",
+        "@!%p1 bra WAIT;",
+        "",
+        "race",
+    ),
+    (
+        "the barrier of a cluster between a store and others' copies",
+        "barrier.cluster.arrive;\n    barrier.cluster.wait;",
         "",
         "race",
     ),

@@ -28,8 +28,29 @@ macro_rules! files {
 }
 
 files!(
-    atomics, bits, calls, compare, control, converge, convert, errors, faults, float, half,
-    integer, linking, memory, special, stuck, system, video, warp,
+    asynchronous,
+    atomics,
+    bits,
+    calls,
+    cluster,
+    compare,
+    control,
+    converge,
+    convert,
+    errors,
+    faults,
+    float,
+    half,
+    integer,
+    linking,
+    matrix,
+    mbarrier,
+    memory,
+    special,
+    stuck,
+    system,
+    video,
+    warp,
 );
 
 #[test]

@@ -316,3 +316,17 @@ fn polls_and_calls_are_counted_apart() {
     assert_eq!(costs.launch.serial_reads, 2);
     assert_eq!(costs.launch.loads.accesses, 8);
 }
+
+#[test]
+fn asynchronous_copies_are_reads_that_a_wait_ends() {
+    let quiet = |body: &str| costs(1, ".shared .align 16 .b32 to[8];", body, |_| ()).launch;
+    let copies = "cp.async.ca.shared.global [to], [%m], 4;
+        cp.async.cg.shared.global [to+16], [%m+64], 16;
+        cp.async.ca.shared.global [to+4], [%g], 4; cp.async.commit_group;";
+    let counts = quiet(copies);
+    assert_eq!((counts.loads.instructions, counts.loads.bytes), (2, 20));
+    assert_eq!(counts.serial_reads, 0);
+    let awaited = [copies, "cp.async.wait_group 0;"].concat();
+    assert_eq!(quiet(&awaited).serial_reads, 1);
+    assert_eq!(quiet(&awaited.repeat(2)).serial_reads, 2);
+}

@@ -133,17 +133,21 @@ unsafe fn launch(
         match error {
             LaunchError::Bounds(_) | LaunchError::Params { .. } => Code::INVALID_VALUE,
             LaunchError::OtherModule => Code::INVALID_HANDLE,
+            LaunchError::Workspace { .. } => Code::OUT_OF_MEMORY,
             LaunchError::Threads(_) => Code::LAUNCH_OUT_OF_RESOURCES,
         }
     })?;
-    if is_cooperative {
+    let prepared = if is_cooperative {
         let block = grid.block.iter().map(|&n| u64::from(n)).product();
         let room = blocks(context, handle, block, grid.shared.into())?
             * u64::from(machine.options().processors);
         if grid.grid.iter().map(|&n| u64::from(n)).product::<u64>() > room {
             return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
-    }
+        prepared.cooperative()
+    } else {
+        prepared
+    };
     let (module, of) = (Arc::downgrade(&module), Arc::downgrade(context));
     context.queue(&stream, move || {
         // None if it was unloaded before its turn.
@@ -247,7 +251,8 @@ unsafe fn attributes(config: &CUlaunchConfig) -> Answer<bool> {
             // SAFETY: this attribute's value is three numbers.
             let size = unsafe { (&raw const (*attribute).value.clusterDim).read() };
             if [size.x, size.y, size.z] != [1; 3] {
-                tracing::warn!("clusters of several blocks are not supported");
+                let (x, y, z) = (size.x, size.y, size.z);
+                tracing::warn!(x, y, z, "clusters of several blocks are not supported");
                 return Err(Code::NOT_SUPPORTED);
             }
         }

@@ -364,6 +364,34 @@ fn parameters_in_a_buffer() {
 }
 
 #[test]
+fn cooperative_launches_have_a_workspace() {
+    let gpu = Gpu::new();
+    let (kernel, _) = gpu.kernel("count_in_workspace");
+    let word = gpu.pinned(4);
+    let mut address = word.addr() as u64;
+    let mut params: [*mut c_void; 1] = [(&raw mut address).cast()];
+    let cooperative = |params: &mut [*mut c_void; 1]| {
+        cu!(cuLaunchCooperativeKernel(
+            kernel => u64,
+            1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32,
+            0 => u32, 0 => u64,
+            params.as_mut_ptr() => *mut *mut c_void
+        ))
+    };
+    // Each launch has another one, which is zeroed.
+    for _ in 0..2 {
+        works(cooperative(&mut params));
+        works(cu!(cuCtxSynchronize()));
+        // SAFETY: the memory is this test's.
+        assert_eq!(unsafe { word.read_volatile() }, 1);
+    }
+    works(launch(kernel, 0, &mut params));
+    works(cu!(cuCtxSynchronize()));
+    // SAFETY: as above.
+    assert_eq!(unsafe { word.read_volatile() }, u32::MAX);
+}
+
+#[test]
 fn launches_that_do_not_fit_are_refused() {
     let gpu = Gpu::new();
     let (bounded, module) = gpu.kernel("at_most_64");

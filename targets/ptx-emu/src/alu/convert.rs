@@ -50,6 +50,8 @@ pub(crate) struct Convert {
     pub(crate) integral: Option<Integral>,
     pub(crate) ftz: bool,
     pub(crate) sat: bool,
+    /// Infinite results of 16 bits become the largest numbers.
+    pub(crate) finite: bool,
     pub(crate) relu: bool,
 }
 
@@ -106,6 +108,9 @@ impl Convert {
         }
         if self.relu && (self.from != Type::F32 || self.to.bits() != 16 || !to) {
             return Err(".relu is for single precision to 16 bits");
+        }
+        if self.finite && (self.from != Type::F32 || self.to.bits() != 16 || !to) {
+            return Err(".satfinite is for single precision to 16 bits");
         }
         if self.ftz && self.from != Type::F32 && self.to != Type::F32 {
             return Err(".ftz is for single precision");
@@ -241,9 +246,15 @@ impl Convert {
         match self.to {
             Type::F64 => value.put(),
             Type::F32 => self.finish32(narrow_single(value, self.round())),
-            Type::F16 => u64::from(narrow::<Half>(value, self.round())),
-            _ => u64::from(narrow::<BFloat>(value, self.round())),
+            Type::F16 => self.finish16(narrow::<Half>(value, self.round()), 0x7c00),
+            _ => self.finish16(narrow::<BFloat>(value, self.round()), 0x7f80),
         }
+    }
+
+    fn finish16(&self, bits: u16, infinite: u16) -> u64 {
+        let is_infinite = bits & 0x7fff == infinite;
+        // The largest number is the one before.
+        u64::from(bits - u16::from(self.finite && is_infinite))
     }
 
     fn finish32(&self, value: f32) -> u64 {

@@ -9,6 +9,7 @@ pub(crate) mod eight;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
+pub(crate) mod matrix;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;

@@ -301,6 +301,16 @@ impl BlockClocks {
         }
     }
 
+    /// Lanes of a warp are ordered after the threads that have arrived at a barrier so far.
+    pub(crate) fn observe(&mut self, barrier: usize, warp: u32, lanes: Mask) {
+        let Some(all) = self.barriers.get(&barrier) else {
+            return;
+        };
+        for me in self.who(warp, lanes).threads() {
+            Arc::make_mut(&mut self.of[me.thread as usize].clock).join(all);
+        }
+    }
+
     fn gather(&self, who: Who, all: &mut Clock) {
         let mut last: Option<&Arc<Clock>> = None;
         for me in who.threads() {

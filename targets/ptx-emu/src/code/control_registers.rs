@@ -208,6 +208,15 @@ impl Values {
                 self.has_effect = true;
             }
             Op::Collective(ref collective) => self.add_collective(collective),
+            // They affect other threads.
+            Op::Async(_) | Op::Cluster(_) | Op::Matrix(_) => {
+                let operands = op.operand_set();
+                self.srcs(operands.reads);
+                self.preds(operands.reads_preds);
+                self.writes(operands.writes);
+                self.writes_preds(operands.writes_preds);
+                self.has_effect = true;
+            }
         }
     }
 

@@ -1,41 +1,14 @@
 //! Decoded instructions.
 
+use super::asynchronous::Async;
+use super::cluster::Cluster;
+use super::matrix::Matrix;
+use super::operand::OperandSet;
+pub(crate) use super::operand::{
+    Address, AtomOp, FUNCTION_END, Pc, Pred, PredSrc, Reg, Src, StateSpace,
+};
 use crate::alu::convert::Convert;
 use crate::alu::{Bin, Carry, Compare, Quad, Test, Tri, Un};
-
-/// A register of a frame.
-pub(crate) type Reg = u32;
-/// A predicate of a frame.
-pub(crate) type Pred = u32;
-/// An instruction of a function.
-pub(crate) type Pc = u32;
-
-/// No instruction: the end of a function.
-pub(crate) const FUNCTION_END: Pc = Pc::MAX;
-
-/// An operand: a register, or a constant of the function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Src(pub(crate) u32);
-
-impl Src {
-    /// A constant by its index. They count backwards from the largest number, so that a frame can
-    /// store them before its registers.
-    pub(crate) const fn constant(index: u32) -> Self {
-        Self(u32::MAX - index)
-    }
-
-    pub(crate) const fn is_register(self) -> bool {
-        self.0 < 1 << 31
-    }
-}
-
-/// A predicate as an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PredSrc {
-    Is(Pred),
-    Not(Pred),
-    Const(bool),
-}
 
 /// How predicates are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,31 +190,12 @@ pub(crate) enum Op {
     },
     Barrier(Box<Barrier>),
     Collective(Box<Collective>),
+    Async(Box<Async>),
+    Cluster(Box<Cluster>),
+    Matrix(Box<Matrix>),
     ActiveMask {
         d: Reg,
     },
-}
-
-/// A space that addresses are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StateSpace {
-    Generic,
-    /// Constants, too.
-    Global,
-    Shared,
-    Local,
-    /// Parameters of the kernel.
-    Param,
-    /// The function's own frame: parameters and local variables.
-    Frame,
-}
-
-/// The address of an access: `[base + offset]`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    pub(crate) space: StateSpace,
-    pub(crate) base: Option<Src>,
-    pub(crate) offset: i64,
 }
 
 /// Which threads an operation orders accesses for. Source: the PTX ISA, "Memory
@@ -304,31 +258,6 @@ pub(crate) struct Store {
     pub(crate) bytes: u32,
     pub(crate) semantics: Semantics,
     pub(crate) scope: Scope,
-}
-
-/// An atomic operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtomOp {
-    Add,
-    MinUnsigned,
-    MaxUnsigned,
-    MinSigned,
-    MaxSigned,
-    And,
-    Or,
-    Xor,
-    Exchange,
-    CompareAndSwap,
-    /// Up to a limit, then 0.
-    Increment,
-    /// Down to 0, then the limit.
-    Decrement,
-    AddF32,
-    AddF64,
-    AddF16,
-    AddF16x2,
-    AddBf16,
-    AddBf16x2,
 }
 
 #[derive(Debug)]
@@ -526,6 +455,10 @@ pub(crate) enum Special {
     DynamicShared,
     TotalShared,
     Zero,
+    One,
+    /// The halves of the address of a cooperative launch's workspace.
+    WorkspaceHigh,
+    WorkspaceLow,
 }
 
 impl Special {
@@ -539,6 +472,11 @@ impl Special {
                 "%ntid" => Self::Ntid(axis),
                 "%ctaid" => Self::Ctaid(axis),
                 "%nctaid" => Self::Nctaid(axis),
+                // Each cluster has one block.
+                "%clusterid" => Self::Ctaid(axis),
+                "%nclusterid" => Self::Nctaid(axis),
+                "%cluster_ctaid" => Self::Zero,
+                "%cluster_nctaid" => Self::One,
                 _ => return None,
             });
         }
@@ -563,6 +501,11 @@ impl Special {
             "%globaltimer_hi" => Self::TimerHigh,
             "%dynamic_smem_size" => Self::DynamicShared,
             "%total_smem_size" => Self::TotalShared,
+            "%cluster_ctarank" => Self::Zero,
+            "%cluster_nctarank" => Self::One,
+            // As CUDA's driver fills them, for `cooperative_groups`.
+            "%envreg1" => Self::WorkspaceHigh,
+            "%envreg2" => Self::WorkspaceLow,
             _ if name.starts_with("%envreg") => Self::Zero,
             _ => return None,
         })
@@ -570,6 +513,16 @@ impl Special {
 }
 
 impl Op {
+    /// The operands of the kinds that tell them as a set.
+    pub(crate) fn operand_set(&self) -> OperandSet {
+        match self {
+            Self::Async(op) => op.operands(),
+            Self::Cluster(op) => op.operands(),
+            Self::Matrix(op) => op.operands(),
+            _ => OperandSet::default(),
+        }
+    }
+
     /// The register of the result, if there is one.
     pub(crate) fn result(&self) -> Option<Reg> {
         Some(match self {

@@ -64,6 +64,11 @@ impl Op {
             Self::Sleep { nanoseconds } => registers.sources(&[*nanoseconds]),
             Self::Barrier(barrier) => registers.barrier(barrier),
             Self::Collective(collective) => registers.collective(collective),
+            Self::Async(_) | Self::Cluster(_) | Self::Matrix(_) => {
+                let operands = self.operand_set();
+                operands.writes.iter().for_each(|&d| (registers.0)(d));
+                registers.sources(&operands.reads);
+            }
         }
     }
 }

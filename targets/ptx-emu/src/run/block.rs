@@ -1,14 +1,19 @@
 //! A block: warps that share memory and barriers, on one OS thread.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::block_state::{BARRIERS, BarrierState, BlockState, WARPS};
+use super::cluster;
+use super::cluster_barrier::ClusterBarrier;
+use super::copies::Copies;
 use super::deadlock::DeadlockDetector;
 use super::exec::run;
 use super::fault::Faulted;
 use super::group::State;
 use super::launch::{Launch, place};
+use super::mbarrier::Mbarriers;
 use super::private_memory::Spare;
 use super::rendezvous::join;
 use super::warp::Warp;
@@ -87,6 +92,10 @@ impl Block {
                 shared: spare.shared(launch.shared_bytes()),
                 barriers: [BarrierState::default(); BARRIERS],
                 completed: Vec::new(),
+                cluster: ClusterBarrier::new(WARPS),
+                mbarriers: Mbarriers::default(),
+                copies: Copies::default(),
+                mbarrier_waits: BTreeMap::new(),
                 exited,
                 progress: false,
                 polls_mapped_memory: false,
@@ -166,7 +175,11 @@ impl Block {
                 release_lanes(warp, &self.state.launch, number, state);
             }
         }
-        !completed.is_empty()
+        let mut is_any = !completed.is_empty();
+        for warp in &mut self.warps {
+            is_any |= cluster::release(warp, &mut self.state);
+        }
+        is_any
     }
 
     /// Gives its counts to the launch, and its memory to other blocks.

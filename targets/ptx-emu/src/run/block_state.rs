@@ -1,8 +1,12 @@
 //! The state that the warps of a block share, with its barriers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::cluster_barrier::ClusterBarrier;
+use super::copies::{Copies, ThreadId};
 use super::launch::Launch;
+use super::mbarrier::Mbarriers;
 use super::private_memory::PrivateMemory;
 use crate::alu::{LANES, Mask};
 use crate::check::BlockClocks;
@@ -29,6 +33,11 @@ pub(super) struct BlockState {
     pub(super) progress: bool,
     /// Whether there was a load from mapped memory.
     pub(super) polls_mapped_memory: bool,
+    pub(super) cluster: ClusterBarrier,
+    pub(super) mbarriers: Mbarriers,
+    pub(super) copies: Copies,
+    /// Threads whose last test of an `mbarrier` failed, and its offset.
+    pub(super) mbarrier_waits: BTreeMap<ThreadId, u64>,
     /// The checker's clocks of the threads.
     pub(super) clocks: Option<BlockClocks>,
     /// Whether there was an access or a fence of a kind that is used for waiting.
@@ -124,6 +133,26 @@ impl BlockState {
         self.exited[warp as usize] |= lanes;
         for number in 0..BARRIERS {
             self.complete_if_all_arrived(number);
+        }
+        self.cluster.complete_if_all_arrived(&self.exited);
+    }
+
+    /// Lanes of a warp arrive at the barrier of the cluster.
+    pub(super) fn arrive_at_cluster(&mut self, warp: u32, lanes: Mask) -> Result<(), &'static str> {
+        self.cluster.arrive(warp, lanes)?;
+        if let Some(clocks) = &mut self.clocks {
+            clocks.arrive(BARRIERS, warp, lanes);
+        }
+        self.cluster.complete_if_all_arrived(&self.exited);
+        self.progress = true;
+        Ok(())
+    }
+
+    /// Lanes of a warp leave the barrier of the cluster, which is complete.
+    pub(super) fn leave_cluster_barrier(&mut self, warp: u32, lanes: Mask) {
+        self.cluster.leave(warp, lanes);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.observe(BARRIERS, warp, lanes);
         }
     }
 

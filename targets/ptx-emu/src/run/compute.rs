@@ -256,5 +256,8 @@ fn special(what: Special, ids: &Ids<'_>) -> Lanes {
         Special::DynamicShared => all(u64::from(launch.dynamic_shared)),
         Special::TotalShared => all(u64::from(launch.shared_bytes())),
         Special::Zero => all(0),
+        Special::One => all(1),
+        Special::WorkspaceHigh => all(launch.workspace >> 32),
+        Special::WorkspaceLow => all(launch.workspace & 0xffff_ffff),
     }
 }

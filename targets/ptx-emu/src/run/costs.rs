@@ -273,6 +273,17 @@ impl CostRecorder {
                     is_repeated,
                 );
             }
+            // Its value arrives when the copy is waited for.
+            Op::Async(op) => match op.source() {
+                Some((_, bytes)) if is_mapped => {
+                    let mapped = executed.mapped(bytes);
+                    self.read(executed, &mapped, change);
+                    self.outstanding(executed, &[], change);
+                }
+                Some(_) => {}
+                None if op.waits() => self.wait_for_all(executed),
+                None => {}
+            },
             Op::Fence { semantics, scope } => {
                 self.fence(executed, *scope, is_repeated);
                 self.acquire(executed, (*semantics, *scope), false, is_repeated);

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use super::block_state::BlockState;
-use super::group::State;
+use super::group::{Group, State};
 use super::warp::Warp;
 use crate::alu::lanes_of;
 use crate::spec::Model;
@@ -19,6 +19,10 @@ const LOOPING_TURNS: u32 = 64;
 /// If all of its threads wait at barriers or for lanes, the deadlock is certain. Spinning threads
 /// are deadlocked if their registers repeat, no load is from memory that the host may change, and
 /// there was no progress on the whole device for the launch's patience.
+///
+/// Loops that wait for an `mbarrier` read clocks, so their registers do not repeat. But only threads of
+/// the block change its objects. So if each thread's last test of one failed, and the others wait, too,
+/// patience alone decides.
 #[derive(Debug, Default)]
 pub(super) struct DeadlockDetector {
     since: Option<Instant>,
@@ -56,6 +60,9 @@ impl DeadlockDetector {
         if is_early || !ran || !block.polls {
             return None;
         }
+        if all_wait_for_mbarriers(block, warps) {
+            return Some(report(block, warps));
+        }
         if self.seen.insert(state(warps)) {
             self.known = 0;
         } else {
@@ -66,6 +73,20 @@ impl DeadlockDetector {
         }
         (self.known >= LOOPING_TURNS).then(|| report(block, warps))
     }
+}
+
+/// Whether no thread does anything but wait, some of them for an `mbarrier`.
+fn all_wait_for_mbarriers(block: &BlockState, warps: &[Warp]) -> bool {
+    let waits = |warp: &Warp, lane| block.mbarrier_waits.contains_key(&(warp.number, lane));
+    let is_waiting = |warp: &Warp, group: &Group| match group.state {
+        State::Ready | State::Sleeping { .. } => {
+            lanes_of(group.lanes & warp.live()).all(|lane| waits(warp, lane))
+        }
+        _ => true,
+    };
+    let mut all = warps.iter().filter(|warp| warp.live() != 0);
+    !block.mbarrier_waits.is_empty()
+        && all.all(|warp| warp.groups.iter().all(|group| is_waiting(warp, group)))
 }
 
 /// A hash of the state of warps, except for memory.
@@ -112,8 +133,12 @@ fn report(block: &BlockState, warps: &[Warp]) -> String {
                     - 1,
             );
             let place = block.launch.place(frame.function, pc);
+            let mbarrier = block
+                .mbarrier_waits
+                .get(&(warp.number, lanes_of(lanes).next().unwrap_or_default()));
             let why = match group.state {
                 State::AtBarrier { number, .. } => format!("wait at barrier {number}"),
+                State::AtClusterBarrier => "wait at the cluster's barrier".to_owned(),
                 State::Joining { members } => format!("wait for lanes {members:#010x}"),
                 State::Reconverging { .. } => "wait for the others of a branch".to_owned(),
                 State::Ready | State::Sleeping { .. }
@@ -121,7 +146,10 @@ fn report(block: &BlockState, warps: &[Warp]) -> String {
                 {
                     "wait for the lanes below, from which they diverged".to_owned()
                 }
-                State::Ready | State::Sleeping { .. } => "spin".to_owned(),
+                State::Ready | State::Sleeping { .. } => match mbarrier {
+                    Some(at) => format!("wait for the mbarrier at {at:#x}"),
+                    None => "spin".to_owned(),
+                },
             };
             let first = lanes_of(lanes).next().unwrap_or(0);
             let _ = write!(

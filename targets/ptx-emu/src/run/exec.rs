@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::access::{Effects, Ids, addresses, atom, load, store};
+use super::asynchronous;
 use super::block_state::BlockState;
+use super::cluster;
 use super::compute::compute;
 use super::costs::Executed;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
 use super::group::State;
 use super::launch::Launch;
+use super::matrix;
 use super::private_memory::PrivateMemory;
 use super::rendezvous::{collective, join};
 use super::space::Spaces;
@@ -331,6 +334,7 @@ fn global_addresses(op: &Op, frame: &Frame) -> Option<Lanes> {
         Op::Load(load) => &load.at,
         Op::Store(store) => &store.at,
         Op::Atom(atom) => &atom.at,
+        Op::Async(op) => op.source()?.0,
         _ => return None,
     };
     let may_be_global = matches!(at.space, StateSpace::Generic | StateSpace::Global);
@@ -385,13 +389,23 @@ fn control(
             };
             return Ok(Flow::Changed);
         }
+        Op::Async(op) => {
+            asynchronous::execute(warp, block, launch, at, active, op)?;
+            return Ok(Flow::Changed);
+        }
+        Op::Matrix(op) => {
+            return matrix::execute(warp, block, launch, at, active, op)
+                .map(|done| if done { Flow::Next } else { Flow::Changed });
+        }
         Op::Trap => return Err((active, FaultKind::Trap)),
         Op::Exit => {
+            asynchronous::finish(warp, block, launch, at, active)?;
             exit(warp, block, at, active);
             return Ok(Flow::Changed);
         }
         // No group waits for lanes that return from the kernel.
         Op::Return if frame.caller.is_none() => {
+            asynchronous::finish(warp, block, launch, at, active)?;
             exit(warp, block, at, active);
             return Ok(Flow::Changed);
         }
@@ -467,6 +481,8 @@ fn control(
             warp.groups[at].state = State::AtBarrier { number, phase };
             Ok(Flow::Changed)
         }
+        Op::Cluster(op) => cluster::execute(warp, block, at, active, op)
+            .map(|done| if done { Flow::Next } else { Flow::Changed }),
         Op::Collective(op) => collective(warp, block, at, active, op)
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),

@@ -19,6 +19,8 @@ pub(super) enum State {
         number: usize,
         phase: u64,
     },
+    /// At the barrier of the cluster.
+    AtClusterBarrier,
     /// Until all members of a collective instruction have arrived.
     Joining {
         members: Mask,

@@ -101,6 +101,8 @@ pub(crate) struct Launch {
     pub(super) trace: Option<Trace>,
     pub(super) costs: Option<LaunchCosts>,
     pub(super) start: Instant,
+    /// The address of memory that the blocks of a cooperative launch share; 0 for others.
+    pub(super) workspace: u64,
     submitted: Instant,
     state: Mutex<State>,
     ended: Condvar,
@@ -142,6 +144,7 @@ pub(crate) struct LaunchConfig {
     pub(crate) trace: Option<Trace>,
     pub(crate) costs: Option<CountCosts>,
     pub(crate) start: Instant,
+    pub(crate) workspace: u64,
     pub(crate) ended: OnEnd,
 }
 
@@ -176,6 +179,7 @@ impl Launch {
             trace: make.trace,
             costs,
             start: make.start,
+            workspace: make.workspace,
             submitted: Instant::now(),
             state: Mutex::new(State {
                 call: Some(make.ended),

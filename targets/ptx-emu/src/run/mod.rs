@@ -7,6 +7,9 @@
 //! | `processor` | multiprocessors: OS threads that run blocks |
 //! | `block` | a block's turn: its warps, barriers and faults |
 //! | `exec` | executing instructions |
+//! | `asynchronous` | asynchronous copies and `mbarrier` objects |
+//! | `cluster` | clusters of one block |
+//! | `matrix` | instructions on matrices |
 //! | `straight` | the quick way through arithmetic, jumps and weak accesses |
 //! | `compute` | executing arithmetic instructions |
 //! | `access` | loads, stores and atomic operations of lanes |
@@ -19,6 +22,11 @@
 //! | `fault` | faults of lanes |
 //! | `warp` | the state of a warp |
 //! | `block_state` | the state that the warps of a block share, and its barriers |
+//! | `words` | accesses without registers |
+//! | `descriptor` | matrices in shared memory that several warps multiply |
+//! | `mbarrier` | the `mbarrier` objects of a block |
+//! | `copies` | asynchronous copies that have not happened |
+//! | `cluster_barrier` | the barrier of a cluster |
 //! | `system` | functions of the system: `malloc`, `printf` and others |
 //! | `space` | state spaces, and the windows of generic addresses |
 //! | `private_memory` | local and shared memory |
@@ -32,20 +40,27 @@
 //! | `atomic` | the results of atomic operations |
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod block;
 mod block_state;
 mod calls;
+mod cluster;
+mod cluster_barrier;
 mod collective;
 mod compute;
 mod converge;
+mod copies;
 mod costs;
 mod deadlock;
+mod descriptor;
 mod exec;
 mod fault;
 mod frame;
 mod group;
 mod launch;
+mod matrix;
+mod mbarrier;
 mod memory_ref;
 mod private_memory;
 mod processor;
@@ -57,6 +72,7 @@ mod spinning;
 mod straight;
 mod system;
 mod warp;
+mod words;
 
 pub(crate) use self::launch::{Activity, Check, Launch, LaunchConfig};
 pub use self::launch::{OnEnd, Trace};

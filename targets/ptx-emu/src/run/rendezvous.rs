@@ -105,6 +105,12 @@ pub(super) fn join(warp: &mut Warp, block: &mut BlockState) {
         if here.is_empty() || lanes != members & warp.live() {
             continue;
         }
+        if at_one_matrix_instruction(warp, &launch, &here) {
+            // They execute it together, or fault because a lane has ended.
+            here.iter()
+                .for_each(|&at| warp.groups[at].state = State::Ready);
+            continue;
+        }
         let kinds: Vec<CollectiveKind> = here
             .iter()
             .filter_map(|&at| kind(warp, &launch, &warp.groups[at]))
@@ -133,6 +139,18 @@ pub(super) fn join(warp: &mut Warp, block: &mut BlockState) {
             warp.groups[at].pc += 1;
         }
     }
+}
+
+/// Whether groups wait at the same instruction on matrices.
+fn at_one_matrix_instruction(warp: &Warp, launch: &Launch, groups: &[usize]) -> bool {
+    let first = &warp.groups[groups[0]];
+    let frame = warp.frames.get(first.frame);
+    let function = &launch.module.functions[frame.function as usize];
+    let is_same = |&at: &usize| {
+        let group = &warp.groups[at];
+        (group.frame, group.pc) == (first.frame, first.pc)
+    };
+    matches!(function.instrs[first.pc as usize].op, Op::Matrix(_)) && groups.iter().all(is_same)
 }
 
 /// Whether two instructions are the same except for their operands.

@@ -149,6 +149,20 @@ fn generic(address: u64) -> Option<(StateSpace, u64)> {
     inside.map(|(space, base)| (space, address - base))
 }
 
+/// The offset in shared memory of an address that must be there.
+pub(super) fn shared_offset(space: StateSpace, address: u64, bytes: u32) -> Result<u64, FaultKind> {
+    match space {
+        StateSpace::Shared => Ok(address),
+        StateSpace::Generic if is_window(address, SHARED) => Ok(address - SHARED),
+        _ => Err(FaultKind::Unreachable {
+            access: AccessKind::Atomic.name(),
+            address,
+            bytes,
+            what: "not in shared memory".to_owned(),
+        }),
+    }
+}
+
 /// Whether an address is in the window at `base`.
 pub(super) fn is_window(address: u64, base: u64) -> bool {
     address.wrapping_sub(base) < WINDOW

@@ -86,6 +86,8 @@ pub(crate) struct Function<'a> {
     pub(crate) reqntid: Option<[u32; 3]>,
     /// The block that has the most threads a launch may have.
     pub(crate) maxntid: Option<[u32; 3]>,
+    /// Whether launches have clusters even if they do not ask for them.
+    pub(crate) has_clusters: bool,
     /// `None` for a declaration.
     pub(crate) body: Option<Vec<Statement<'a>>>,
     pub(crate) line: u32,
@@ -155,6 +157,8 @@ pub(crate) enum Operand<'a> {
     Vector(Vec<Operand<'a>>),
     /// `[base+4]`; without a base a bare address.
     Address(Option<&'a str>, i64),
+    /// `[tensor, {x, y}]`: no supported instruction takes it.
+    Coordinates,
     /// `a|b`
     Pair(Box<Operand<'a>>, Box<Operand<'a>>),
     /// `(a, b)`

@@ -15,6 +15,12 @@ pub enum TextError {
         /// The part that is there.
         found: String,
     },
+    /// An instruction that this device does not have.
+    #[error("{0} are not supported")]
+    Unsupported(&'static str),
+    /// A kernel requires clusters of several blocks.
+    #[error("clusters of {0:?} blocks; this device has clusters of one block")]
+    Cluster([u32; 3]),
     /// A part of an instruction or a declaration is not there.
     #[error("{0} is missing")]
     Missing(&'static str),

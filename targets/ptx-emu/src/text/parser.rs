@@ -530,6 +530,7 @@ impl<'a> Parser<'a> {
             params,
             reqntid: None,
             maxntid: None,
+            has_clusters: false,
             body: None,
             line,
         };
@@ -542,6 +543,18 @@ impl<'a> Parser<'a> {
                 }
                 TokenKind::Word(".maxntid") => function.maxntid = Some(self.dimensions()?),
                 TokenKind::Word(".reqntid") => function.reqntid = Some(self.dimensions()?),
+                TokenKind::Word(".explicitcluster" | ".blocksareclusters") => {
+                    function.has_clusters = true;
+                }
+                TokenKind::Word(".reqnctapercluster") => {
+                    let blocks = self.dimensions()?;
+                    if blocks != [1; 3] {
+                        return Err(TextError::Cluster(blocks));
+                    }
+                    function.has_clusters = true;
+                }
+                // One block is within every limit.
+                TokenKind::Word(".maxclusterrank") => drop(self.int()?),
                 // Hints for the compiler.
                 TokenKind::Word(".noreturn" | ".noinline") => {}
                 TokenKind::Word(
@@ -813,6 +826,11 @@ impl<'a> Parser<'a> {
                     )
                 }
             };
+            if self.eat(',')? {
+                self.operand()?;
+                self.expect(']')?;
+                return Ok(Operand::Coordinates);
+            }
             self.expect(']')?;
             return Ok(address);
         }

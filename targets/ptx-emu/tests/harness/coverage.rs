@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use super::{File, code};
 
 /// The sources that decode instructions: each has one `match` of names.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 8] = [
     include_str!("../../src/code/decode/arithmetic.rs"),
     include_str!("../../src/code/decode/moves.rs"),
     include_str!("../../src/code/decode/memory.rs"),
     include_str!("../../src/code/decode/control.rs"),
     include_str!("../../src/code/decode/warp.rs"),
+    include_str!("../../src/code/decode/asynchronous.rs"),
+    include_str!("../../src/code/decode/cluster.rs"),
+    include_str!("../../src/code/decode/matrix.rs"),
 ];
 
 /// Names in the patterns of the `match` of a source.

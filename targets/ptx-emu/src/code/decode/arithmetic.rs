@@ -4,7 +4,9 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, exactly};
 use crate::alu::convert::{Convert, Integral};
 use crate::alu::float::{Extremum, Rounding, Style};
-use crate::alu::{Bin, Carry, Quad, Tri, Un, bits, compare, convert, eight, float, half, integer};
+use crate::alu::{
+    Bin, Carry, Quad, Tri, Un, bits, compare, convert, eight, float, half, integer, matrix,
+};
 use crate::code::op::{Logic, Op, Reg, Src};
 use crate::text::ast::Operand;
 use crate::text::error::TextError;
@@ -675,6 +677,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn cvt(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        if m.take("tf32") {
+            return self.cvt_to_tf32(m, operands);
+        }
         if let Some(ty) = m.find(|part| NARROW.iter().find(|&&ty| ty == part)) {
             return Err(TextError::Conversion((*ty).to_owned()));
         }
@@ -687,6 +692,7 @@ impl<'a> Decoder<'a> {
                 integral.is_none() && !ftz && !sat && rounding == Some(Rounding::Nearest);
             return self.cvt_eight(to, from, is_plain, relu, m, operands);
         }
+        let finite = m.take("satfinite");
         let (single, is_pair) = to.halves();
         let mut how = Convert {
             from,
@@ -696,6 +702,7 @@ impl<'a> Decoder<'a> {
             integral,
             ftz,
             sat,
+            finite,
             relu,
         };
         if to.is_of_instructions()
@@ -741,6 +748,17 @@ impl<'a> Decoder<'a> {
         };
         self.convert(how, d, a);
         Ok(())
+    }
+
+    /// Conversions to 19 bits, which leave a word whose other bits are zeros.
+    fn cvt_to_tf32(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let is_away = m.take("rna");
+        let (rounding, relu) = (m.rounding(), m.take("relu"));
+        let f = matrix::to_tf32(is_away, rounding, relu).ok_or_else(wrong_type)?;
+        if m.ty()? != Type::F32 {
+            return Err(wrong_type());
+        }
+        self.emit1(f, Type::F32, 32, operands)
     }
 
     /// Conversions of pairs of floats of 8 bits.

@@ -11,7 +11,7 @@ use crate::text::ast::Operand;
 use crate::text::error::TextError;
 use crate::text::types::Type;
 
-fn scope_named(part: &str) -> Option<Scope> {
+pub(super) fn scope_named(part: &str) -> Option<Scope> {
     Some(match part {
         "cta" => Scope::Cta,
         // Blocks of a cluster may be anywhere on the device.
@@ -258,7 +258,7 @@ impl<'a> Decoder<'a> {
         });
         let scope = m.find(scope_named).unwrap_or(Scope::Gpu);
         let space = m.find(|part| match part {
-            "global" | "shared" | "shared::cta" => space_named(part),
+            "global" | "shared" | "shared::cta" | "shared::cluster" => space_named(part),
             _ => None,
         });
         let op = m.word()?;
@@ -327,14 +327,23 @@ impl<'a> Decoder<'a> {
             ("membar", [scope @ ("cta" | "sys")]) => (Semantics::Sc, scope_named(scope)),
             (
                 "fence",
-                ["proxy", "alias" | "async"] | ["proxy", "async", "global" | "shared::cta"],
+                ["proxy", "alias" | "async"]
+                | [
+                    "proxy",
+                    "async",
+                    "global" | "shared::cta" | "shared::cluster",
+                ]
+                | ["mbarrier_init", "release", "cluster"],
             ) => {
-                // Proxies have no effect here.
+                // Proxies have no effect here, and one OS thread runs the block of a cluster.
                 self.push(Op::Nop);
                 return Ok(());
             }
             // The strongest by default.
-            ("fence", ["sc", scope] | [scope]) => (Semantics::Sc, scope_named(scope)),
+            // libcu++ writes the scope first.
+            ("fence", ["sc", scope] | [scope, "sc"] | [scope]) => {
+                (Semantics::Sc, scope_named(scope))
+            }
             ("fence", ["acq_rel", scope]) => (Semantics::AcqRel, scope_named(scope)),
             ("fence", ["acquire", scope]) => (Semantics::Acquire, scope_named(scope)),
             ("fence", ["release", scope]) => (Semantics::Release, scope_named(scope)),

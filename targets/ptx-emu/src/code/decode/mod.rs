@@ -1,11 +1,15 @@
 //! Decoding functions: resolving names and opcodes.
 
 mod arithmetic;
+mod asynchronous;
 mod caches;
+mod cluster;
 mod control;
+mod matrix;
 mod memory;
 mod modifiers;
 mod moves;
+mod unsupported;
 mod warp;
 
 use std::collections::HashMap;
@@ -81,6 +85,7 @@ struct Decoder<'a> {
     guard: Option<PredSrc>,
     line: u32,
     is_kernel: bool,
+    has_clusters: bool,
     /// Results that are registers, and their slots for the caller.
     results: Vec<(Reg, Slot)>,
 }
@@ -176,6 +181,7 @@ pub(crate) fn decode<'a>(
         guard: None,
         line: function.line,
         is_kernel: function.is_kernel,
+        has_clusters: function.has_clusters,
         results: Vec::new(),
     };
     let (params, results) = decoder
@@ -553,6 +559,7 @@ impl<'a> Decoder<'a> {
 
     fn pred_src(&self, operand: &Operand<'_>) -> Result<PredSrc> {
         match operand {
+            Operand::Name("%is_explicit_cluster") => Ok(PredSrc::Const(self.has_clusters)),
             Operand::Name(name) => self.pred(name).map(PredSrc::Is),
             Operand::Not(name) => self.pred(name).map(PredSrc::Not),
             Operand::Int(value) => Ok(PredSrc::Const(*value != 0)),
@@ -688,10 +695,16 @@ impl<'a> Decoder<'a> {
         let operands = &instruction.operands;
         let known = self.arithmetic(name, &mut modifiers, operands)?
             || self.moves(name, &mut modifiers, operands)?
+            || self.asynchronous(name, &mut modifiers, operands)?
+            || self.cluster(name, &mut modifiers, operands)?
+            || self.matrix(name, &mut modifiers, operands)?
             || self.memory(name, &mut modifiers, operands)?
             || self.control(name, &mut modifiers, operands)?
             || self.warp(name, &mut modifiers, operands)?;
         if !known {
+            if let Some(family) = unsupported::family(name) {
+                return Err(TextError::Unsupported(family));
+            }
             return Err(TextError::Rule("this instruction is not known"));
         }
         modifiers.done()

@@ -25,6 +25,11 @@ impl<'a> Modifiers<'a> {
         at.map(|at| self.parts.remove(at)).is_some()
     }
 
+    /// Whether there is `name`, which stays.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.parts.contains(&name)
+    }
+
     /// The first that `known` knows.
     pub(super) fn find<T>(&mut self, known: impl Fn(&str) -> Option<T>) -> Option<T> {
         let (at, value) = self

@@ -244,7 +244,8 @@ impl<'a> Decoder<'a> {
 pub(super) fn space_named(name: &str) -> Option<StateSpace> {
     Some(match name {
         "global" | "const" => StateSpace::Global,
-        "shared" | "shared::cta" => StateSpace::Shared,
+        // A cluster has one block.
+        "shared" | "shared::cta" | "shared::cluster" => StateSpace::Shared,
         "local" => StateSpace::Local,
         "param" | "param::entry" | "param::func" => StateSpace::Param,
         _ => return None,
