@@ -1,6 +1,6 @@
 //! Comparisons. Source: the PTX ISA, "Comparison and Selection Instructions".
 
-use super::{Compare, Lanes, Mask, Value};
+use super::{Compare, Lanes, Mask, Row, Value, word};
 use crate::alu::float::flush;
 use crate::alu::half;
 use crate::text::types::Type;
@@ -11,11 +11,15 @@ macro_rules! compare {
             let ($a, $b) = (<$T>::get(a), <$T>::get(b));
             $holds
         }
+        unsafe fn lane(lane: *const u64, a: Row, b: Row) -> bool {
+            // SAFETY: the caller's rows are valid.
+            unsafe { one(word(lane, a).read(), word(lane, b).read()) }
+        }
         fn all(a: &Lanes, b: &Lanes) -> Mask {
             let holds = |i| Mask::from(one(a[i], b[i])) << i;
             (0..super::LANES).fold(0, |mask, i| mask | holds(i))
         }
-        Compare { one, all }
+        Compare { one: lane, all }
     }};
 }
 

@@ -5,7 +5,7 @@ use rustc_apfloat::ieee::{Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::half::{halves, single_of_half, whole};
-use super::{Bin, Un, Value};
+use super::{Bin, Un, Value, lane};
 use crate::text::types::Type;
 
 /// The NaN that conversions make, of both formats.
@@ -68,13 +68,13 @@ fn to_halves<F: Float + FloatConvert<Half>, const RELU: bool>(a: u64) -> u64 {
 }
 
 macro_rules! by_type {
-    ($ty:expr, $relu:expr, $Kind:ident, $f:ident) => {
+    ($ty:expr, $relu:expr, $Kind:ident, $f:ident, $($operand:ident),+) => {
         Some($Kind {
             one: match ($ty, $relu) {
-                (Type::E4m3x2, false) => $f::<Float8E4M3FN, false>,
-                (Type::E4m3x2, true) => $f::<Float8E4M3FN, true>,
-                (Type::E5m2x2, false) => $f::<Float8E5M2, false>,
-                (Type::E5m2x2, true) => $f::<Float8E5M2, true>,
+                (Type::E4m3x2, false) => lane!($f::<Float8E4M3FN, false>, $($operand),+),
+                (Type::E4m3x2, true) => lane!($f::<Float8E4M3FN, true>, $($operand),+),
+                (Type::E5m2x2, false) => lane!($f::<Float8E5M2, false>, $($operand),+),
+                (Type::E5m2x2, true) => lane!($f::<Float8E5M2, true>, $($operand),+),
                 _ => return None,
             },
             all: None,
@@ -84,15 +84,15 @@ macro_rules! by_type {
 
 /// Two floats of 32 bits to a pair of type `to`.
 pub(crate) fn from_singles(to: Type, relu: bool) -> Option<Bin> {
-    by_type!(to, relu, Bin, of_singles)
+    by_type!(to, relu, Bin, of_singles, a, b)
 }
 
 /// A pair of half precision to one of type `to`.
 pub(crate) fn from_halves(to: Type, relu: bool) -> Option<Un> {
-    by_type!(to, relu, Un, of_halves)
+    by_type!(to, relu, Un, of_halves, a)
 }
 
 /// A pair of type `from` to one of half precision.
 pub(crate) fn into_halves(from: Type, relu: bool) -> Option<Un> {
-    by_type!(from, relu, Un, to_halves)
+    by_type!(from, relu, Un, to_halves, a)
 }

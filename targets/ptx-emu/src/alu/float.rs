@@ -8,7 +8,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
 
-use super::{Bin, Test, Tri, Un, Value, each, each_slow, quick};
+use super::{Bin, Test, Tri, Un, Value, each, each_slow, lane, quick};
 use crate::text::types::Type;
 
 /// The NaN that single precision makes.
@@ -273,9 +273,21 @@ macro_rules! nearest {
 
 /// Rounds in a direction, by software.
 macro_rules! directed {
-    ($Kind:ident, $one:expr) => {
-        $Kind {
-            one: $one,
+    (Un, $f:expr) => {
+        Un {
+            one: lane!($f, a),
+            all: None,
+        }
+    };
+    (Bin, $f:expr) => {
+        Bin {
+            one: lane!($f, a, b),
+            all: None,
+        }
+    };
+    (Tri, $f:expr) => {
+        Tri {
+            one: lane!($f, a, b, c),
             all: None,
         }
     };

@@ -4,7 +4,7 @@
 use rustc_apfloat::ieee::{BFloat, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::{Bin, Tri, Un, quick};
+use super::{Bin, Tri, Un, lane, quick};
 use crate::alu::float::{Extremum, extremum_of};
 use crate::text::types::Type;
 
@@ -173,17 +173,32 @@ fn tri<F: Small, const PAIR: bool, const STYLE: u8>(a: u64, b: u64, c: u64) -> u
 }
 
 macro_rules! by_type {
-    ($Kind:ident, $ty:expr, $f:ident, $($op:ident,)? $style:literal) => {
+    (Un, $($rest:tt)+) => {
+        by_type!(@ Un, (a), $($rest)+)
+    };
+    (Bin, $($rest:tt)+) => {
+        by_type!(@ Bin, (a, b), $($rest)+)
+    };
+    (Tri, $($rest:tt)+) => {
+        by_type!(@ Tri, (a, b, c), $($rest)+)
+    };
+    (@ $Kind:ident, ($($operand:ident),+), $ty:expr, $f:ident, $($op:ident,)? $style:literal) => {
         Some($Kind {
-            one: match $ty {
-                Type::F16 => $f::<Half, false, $($op,)? $style>,
-                Type::F16x2 => $f::<Half, true, $($op,)? $style>,
-                Type::Bf16 => $f::<BFloat, false, $($op,)? $style>,
-                Type::Bf16x2 => $f::<BFloat, true, $($op,)? $style>,
-                _ => return None,
-            },
+            one: by_type!(@ $ty, ($($operand),+), $f, $($op,)? $style),
             all: None,
         })
+    };
+    (@ $ty:expr, $operands:tt, $f:ident, $($op:ident,)? $style:literal) => {
+        match $ty {
+            Type::F16 => by_type!(@ $operands, $f::<Half, false, $($op,)? $style>),
+            Type::F16x2 => by_type!(@ $operands, $f::<Half, true, $($op,)? $style>),
+            Type::Bf16 => by_type!(@ $operands, $f::<BFloat, false, $($op,)? $style>),
+            Type::Bf16x2 => by_type!(@ $operands, $f::<BFloat, true, $($op,)? $style>),
+            _ => return None,
+        }
+    };
+    (@ ($($operand:ident),+), $f:expr) => {
+        lane!($f, $($operand),+)
     };
 }
 

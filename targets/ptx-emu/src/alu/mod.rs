@@ -20,40 +20,46 @@ pub(crate) type Lanes = [u64; LANES];
 /// Active lanes, lane 0 in bit 0.
 pub(crate) type Mask = u32;
 
+/// A register or constant of a frame, as the distance of its [`Lanes`] from those of the first
+/// register. Constants come before it.
+pub(crate) type Row = i32;
+
 /// A function of one operand.
+///
+/// # Safety
+/// `one` takes a pointer to a lane of the first register, the row of the result, and that of the
+/// operand; `all` takes pointers to the result and the operand. All of them are valid, and no
+/// other thread accesses these lanes. The result may be the operand; otherwise it does not overlap
+/// it, and may be uninitialised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Un {
     /// Of one lane.
-    pub(crate) one: fn(u64) -> u64,
+    pub(crate) one: unsafe fn(*mut u64, Row, Row),
     /// Of all lanes, unless it is slow.
-    ///
-    /// # Safety
-    /// The pointers are valid for [`Lanes`] that no other thread accesses. The result, which may
-    /// be uninitialised, may be one of the operands; otherwise it does not overlap them.
     pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes)>,
 }
 
 /// A function of two operands, see [`Un`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bin {
-    pub(crate) one: fn(u64, u64) -> u64,
+    pub(crate) one: unsafe fn(*mut u64, Row, Row, Row),
     pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes, *const Lanes)>,
 }
 
 /// A function of three operands, see [`Un`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tri {
-    pub(crate) one: fn(u64, u64, u64) -> u64,
+    pub(crate) one: unsafe fn(*mut u64, Row, Row, Row, Row),
     pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes, *const Lanes, *const Lanes)>,
 }
 
 /// A function of four operands, of one lane.
 pub(crate) type Quad = fn(u64, u64, u64, u64) -> u64;
 
-/// A comparison: of one lane, and the lanes of all for which it holds.
+/// A comparison: of one lane, see [`Un`], and the lanes of all for which it holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compare {
-    pub(crate) one: fn(u64, u64) -> bool,
+    pub(crate) one: unsafe fn(*const u64, Row, Row) -> bool,
     pub(crate) all: fn(&Lanes, &Lanes) -> Mask,
 }
 
@@ -127,6 +133,26 @@ impl Value for f64 {
     }
 }
 
+/// The word of a lane in a row, from a pointer to the lane of the first register.
+#[inline(always)]
+pub(crate) const fn word(lane: *const u64, row: Row) -> *const u64 {
+    lane.wrapping_offset(row as isize * LANES as isize)
+}
+
+/// The function of one lane that applies `$one` to rows.
+macro_rules! lane {
+    ($one:expr, $($operand:ident),+) => {{
+        unsafe fn by_row(lane: *mut u64, d: $crate::alu::Row, $($operand: $crate::alu::Row),+) {
+            // SAFETY: the caller's rows are valid.
+            $(let $operand = unsafe { $crate::alu::word(lane, $operand).read() };)+
+            // SAFETY: as above.
+            unsafe { $crate::alu::word(lane, d).cast_mut().write($one($($operand),+)) };
+        }
+        by_row
+    }};
+}
+pub(crate) use lane;
+
 /// A function, of type `$Kind`, with code for all lanes that applies `$one` to each.
 macro_rules! quick {
     ($Kind:ident, $one:expr, $($operand:ident),+) => {{
@@ -155,7 +181,10 @@ macro_rules! quick {
         let all = Some(if $crate::alu::has_wide_vectors() { wide } else { rows } as _);
         #[cfg(not(target_arch = "x86_64"))]
         let all = Some(rows as _);
-        $crate::alu::$Kind { one: $one, all }
+        $crate::alu::$Kind {
+            one: $crate::alu::lane!($one, $($operand),+),
+            all,
+        }
     }};
 }
 pub(crate) use quick;
@@ -206,7 +235,10 @@ macro_rules! each_slow {
             let $a = <$A as $crate::alu::Value>::get($a);
             $crate::alu::Value::put($result)
         }
-        $crate::alu::Un { one, all: None }
+        $crate::alu::Un {
+            one: $crate::alu::lane!(one, a),
+            all: None,
+        }
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $result:expr) => {{
         fn one($a: u64, $b: u64) -> u64 {
@@ -214,7 +246,10 @@ macro_rules! each_slow {
             let $b = <$B as $crate::alu::Value>::get($b);
             $crate::alu::Value::put($result)
         }
-        $crate::alu::Bin { one, all: None }
+        $crate::alu::Bin {
+            one: $crate::alu::lane!(one, a, b),
+            all: None,
+        }
     }};
 }
 pub(crate) use each_slow;

@@ -32,3 +32,17 @@ pub(crate) struct Function {
     pub(crate) params: Vec<Slot>,
     pub(crate) results: Vec<Slot>,
 }
+
+impl Function {
+    /// Checks that its instructions use registers that it has.
+    ///
+    /// # Panics
+    /// One does not. Executing it would access memory beyond the registers.
+    pub(super) fn check_registers(&self) {
+        for instr in &self.instrs {
+            instr.op.for_each_register(&mut |register| {
+                assert!(register < self.regs, "a register of the function");
+            });
+        }
+    }
+}

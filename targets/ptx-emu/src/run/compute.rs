@@ -98,7 +98,7 @@ pub(super) fn compute_other<const ONE: bool>(
         } => {
             let holds = frame.compare::<ONE>(*f, [*a, *b], active);
             let other = if *pair {
-                compare_upper(frame, *f, [*a, *b], active)
+                compare_upper(frame, *f, [*a, *b])
             } else {
                 !holds
             };
@@ -122,7 +122,7 @@ pub(super) fn compute_other<const ONE: bool>(
             let holds = frame.compare::<ONE>(*f, [*a, *b], active);
             let holds = combine(frame, holds, *with);
             let upper = if *pair {
-                let holds = compare_upper(frame, *f, [*a, *b], active);
+                let holds = compare_upper(frame, *f, [*a, *b]);
                 combine(frame, holds, *with)
             } else {
                 0
@@ -212,10 +212,9 @@ pub(super) fn compute_other<const ONE: bool>(
 }
 
 /// The lanes for which a comparison of the upper halves of words holds.
-fn compare_upper(frame: &Frame, f: Compare, sources: [Src; 2], active: Mask) -> Mask {
-    let [a, b] = sources.map(|src| frame.src(src));
-    let holds = lanes_of(active).filter(|&lane| (f.one)(a[lane] >> 16, b[lane] >> 16));
-    holds.fold(0, |holds, lane| holds | 1 << lane)
+fn compare_upper(frame: &Frame, f: Compare, sources: [Src; 2]) -> Mask {
+    let [a, b] = sources.map(|src| frame.src(src).map(|word| word >> 16));
+    (f.all)(&a, &b)
 }
 
 fn combine(frame: &Frame, holds: Mask, with: Option<(Logic, PredSrc)>) -> Mask {

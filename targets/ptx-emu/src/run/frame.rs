@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::alu::{Bin, Compare, LANES, Lanes, Mask, Tri, Un, lanes_of};
+use crate::alu::{Bin, Compare, LANES, Lanes, Mask, Row, Tri, Un, lanes_of};
 use crate::code::Function;
 use crate::code::op::{Pc, PredSrc, Reg, Src};
 
@@ -40,18 +40,24 @@ fn first(mask: Mask) -> usize {
     mask.trailing_zeros() as usize % LANES
 }
 
+/// The row of an operand: constants have negative ones.
+#[inline]
+fn row(src: Src) -> Row {
+    src.0.cast_signed()
+}
+
 impl Frame {
-    /// The row of an operand. Constants count backwards from the largest number, so that they
-    /// are the rows before the first register.
+    /// The index of an operand's row. Constants count backwards from the largest number, so that
+    /// they are the rows before the first register.
     #[inline]
-    fn row(&self, src: Src) -> usize {
+    fn index(&self, src: Src) -> usize {
         src.0.wrapping_add(self.constants) as usize
     }
 
     /// The value of an operand.
     #[inline]
     pub(super) fn src(&self, src: Src) -> &Lanes {
-        &self.rows[self.row(src)]
+        &self.rows[self.index(src)]
     }
 
     /// The value of a register.
@@ -73,8 +79,8 @@ impl Frame {
     /// Writes one lane.
     #[inline]
     pub(super) fn set_lane(&mut self, d: Reg, lane: usize, value: u64) {
-        let row = self.row(Src(d));
-        self.rows[row][lane % LANES] = value;
+        let index = self.index(Src(d));
+        self.rows[index][lane % LANES] = value;
     }
 
     /// Writes the lanes of `mask`, which `value` makes from the frame.
@@ -132,40 +138,52 @@ impl Frame {
         self.set(d, mask, unsafe { values.assume_init_ref() });
     }
 
+    /// Calls `f` with a pointer to each lane of `mask` in the first register.
+    ///
+    /// From there, the rows of all operands of the function's instructions are valid: decoding
+    /// makes constants by their indices, and checks registers
+    /// ([`Function::check_registers`]); `prepare` provides that many rows. Nobody else accesses
+    /// them, since the frame is borrowed.
+    #[inline]
+    fn each_lane<const ONE: bool>(&mut self, mask: Mask, mut f: impl FnMut(*mut u64)) {
+        let base = self.rows.as_mut_ptr().wrapping_add(self.constants as usize);
+        let lane = |lane| base.cast::<u64>().wrapping_add(lane);
+        if ONE {
+            return f(lane(first(mask)));
+        }
+        lanes_of(mask).map(lane).for_each(f);
+    }
+
     /// Applies a function of one operand to the lanes of `mask`.
     #[inline]
     pub(super) fn apply1<const ONE: bool>(&mut self, f: Un, d: Reg, [a]: [Src; 1], mask: Mask) {
-        if ONE {
-            let lane = first(mask);
-            let a = self.value(a, lane);
-            return self.set_lane(d, lane, (f.one)(a));
+        if !ONE && let Some(all) = f.all {
+            return self.write_all(d, [a], mask, |d, [a]| {
+                // SAFETY: see `write_all`.
+                unsafe { all(d, a) };
+            });
         }
-        if let Some(all) = f.all {
-            // SAFETY: see `write_all`.
-            return self.write_all(d, [a], mask, |d, [a]| unsafe { all(d, a) });
-        }
-        for lane in lanes_of(mask) {
-            let a = self.value(a, lane);
-            self.set_lane(d, lane, (f.one)(a));
-        }
+        let (d, a) = (row(Src(d)), row(a));
+        self.each_lane::<ONE>(mask, |lane| {
+            // SAFETY: see `each_lane`.
+            unsafe { (f.one)(lane, d, a) };
+        });
     }
 
     /// The same with two operands.
     #[inline]
     pub(super) fn apply2<const ONE: bool>(&mut self, f: Bin, d: Reg, [a, b]: [Src; 2], mask: Mask) {
-        if ONE {
-            let lane = first(mask);
-            let (a, b) = (self.value(a, lane), self.value(b, lane));
-            return self.set_lane(d, lane, (f.one)(a, b));
+        if !ONE && let Some(all) = f.all {
+            return self.write_all(d, [a, b], mask, |d, [a, b]| {
+                // SAFETY: see `write_all`.
+                unsafe { all(d, a, b) };
+            });
         }
-        if let Some(all) = f.all {
-            // SAFETY: see `write_all`.
-            return self.write_all(d, [a, b], mask, |d, [a, b]| unsafe { all(d, a, b) });
-        }
-        for lane in lanes_of(mask) {
-            let (a, b) = (self.value(a, lane), self.value(b, lane));
-            self.set_lane(d, lane, (f.one)(a, b));
-        }
+        let (d, a, b) = (row(Src(d)), row(a), row(b));
+        self.each_lane::<ONE>(mask, |lane| {
+            // SAFETY: see `each_lane`.
+            unsafe { (f.one)(lane, d, a, b) };
+        });
     }
 
     /// The same with three operands.
@@ -177,47 +195,42 @@ impl Frame {
         [a, b, c]: [Src; 3],
         mask: Mask,
     ) {
-        let values = |frame: &Self, lane| {
-            let value = |src| frame.value(src, lane);
-            (value(a), value(b), value(c))
-        };
-        if ONE {
-            let lane = first(mask);
-            let (a, b, c) = values(self, lane);
-            return self.set_lane(d, lane, (f.one)(a, b, c));
-        }
-        if let Some(all) = f.all {
+        if !ONE && let Some(all) = f.all {
             return self.write_all(d, [a, b, c], mask, |d, [a, b, c]| {
                 // SAFETY: see `write_all`.
                 unsafe { all(d, a, b, c) };
             });
         }
-        for lane in lanes_of(mask) {
-            let (a, b, c) = values(self, lane);
-            self.set_lane(d, lane, (f.one)(a, b, c));
-        }
+        let (d, a, b, c) = (row(Src(d)), row(a), row(b), row(c));
+        self.each_lane::<ONE>(mask, |lane| {
+            // SAFETY: see `each_lane`.
+            unsafe { (f.one)(lane, d, a, b, c) };
+        });
     }
 
     /// The lanes of `mask` for which a comparison holds; other bits have no meaning.
     #[inline]
     pub(super) fn compare<const ONE: bool>(
-        &self,
+        &mut self,
         f: Compare,
         [a, b]: [Src; 2],
         mask: Mask,
     ) -> Mask {
-        if ONE {
-            let lane = first(mask);
-            let (a, b) = (self.value(a, lane), self.value(b, lane));
-            return Mask::from((f.one)(a, b)).wrapping_neg();
+        if !ONE {
+            return (f.all)(self.src(a), self.src(b));
         }
-        (f.all)(self.src(a), self.src(b))
+        let mut holds = false;
+        self.each_lane::<ONE>(mask, |lane| {
+            // SAFETY: see `each_lane`.
+            holds = unsafe { (f.one)(lane, row(a), row(b)) };
+        });
+        Mask::from(holds).wrapping_neg()
     }
 
     /// Writes the lanes of `mask`.
     pub(super) fn set(&mut self, d: Reg, mask: Mask, values: &Lanes) {
-        let row = self.row(Src(d));
-        let to = &mut self.rows[row];
+        let index = self.index(Src(d));
+        let to = &mut self.rows[index];
         if mask == Mask::MAX {
             *to = *values;
             return;

@@ -205,7 +205,7 @@ pub(crate) fn decode<'a>(
     let meets = flow::reconvergence_points(&decoder.instrs);
     let preds = decoder.preds.max(1);
     let control_registers = ControlRegisters::of(&decoder.instrs, decoder.regs, preds);
-    Ok(Function {
+    let function = Function {
         name: function.name.to_owned(),
         part,
         is_kernel: function.is_kernel,
@@ -223,7 +223,9 @@ pub(crate) fn decode<'a>(
         maxntid: function.maxntid,
         params,
         results,
-    })
+    };
+    function.check_registers();
+    Ok(function)
 }
 
 impl<'a> Decoder<'a> {
