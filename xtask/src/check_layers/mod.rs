@@ -119,6 +119,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "libcudart",
+        &["error", "driver", "thread", "registry", "api"],
+    ),
+    (
         "ptx-emu",
         &[
             "text", "alu", "spec", "error", "memory", "code", "module", "check", "run", "machine",

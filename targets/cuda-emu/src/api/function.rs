@@ -34,7 +34,8 @@ fn attribute(context: &Context, function: u64, attribute: u32) -> Answer<i32> {
         SHARED_SIZE => shared as i32,
         LOCAL_SIZE => kernel.map_or(0, |it| module.code.local_bytes(it)) as i32,
         NUM_REGS => REGISTERS,
-        PTX_VERSION | BINARY_VERSION => sm,
+        PTX_VERSION => module.target as i32,
+        BINARY_VERSION => sm,
         MAX_DYNAMIC => (ptx_emu::MAX_SHARED as i32).saturating_sub_unsigned(shared),
         CARVEOUT => -1,
         // Constants, clusters: unknown here.

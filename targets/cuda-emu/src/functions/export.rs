@@ -1,6 +1,7 @@
 //! Looking functions up by name.
 
 use std::ffi::c_void;
+use std::sync::Once;
 
 use super::function;
 use crate::code::{Answer, Code};
@@ -125,9 +126,16 @@ pub extern "C" fn cuGetProcAddress(
     })
 }
 
-/// There are no tables that NVIDIA does not document.
+/// There are no tables that NVIDIA does not document. Its runtime library asks for them before anything else.
 pub extern "C" fn cuGetExportTable(table: Out<*const c_void>, _id: *const c_void) -> u32 {
     with_driver("cuGetExportTable", |_| {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            tracing::warn!(
+                "NVIDIA's runtime library or another of its libraries asks for tables that only NVIDIA's driver \
+                 has: link with the runtime library in `revoff emulate --path` instead (nvcc -cudart shared)"
+            );
+        });
         table.set(std::ptr::null())?;
         Err(Code::NOT_FOUND)
     })
