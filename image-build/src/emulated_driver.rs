@@ -17,6 +17,9 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
 /// See there.
 const PACKAGES: [&str; 2] = ["libcuda", "libcudart"];
 
+/// The variable that names a folder with the libraries, which are then not built.
+const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
+
 /// What cargo calls the libraries.
 const DRIVER: &str = "libcuda_emulated.so";
 /// See there.
@@ -41,11 +44,22 @@ const NAMES: [(&str, &str); 5] = [
 ];
 
 /// Builds `libcuda.so.1` and `libcudart.so.12`, where that is not done yet, and returns the folder that has
-/// nothing else.
+/// nothing else. The environment may name another one.
 ///
 /// # Errors
 /// They cannot be built, or the folder cannot be written.
 pub fn emulated_driver() -> Result<PathBuf, BuildError> {
+    if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
+        let folder = PathBuf::from(folder);
+        let (driver, _) = NAMES[0];
+        return match folder.join(driver).exists() {
+            true => Ok(folder),
+            false => Err(BuildError::Request(format!(
+                "{FOLDER}={}: no {driver} there",
+                folder.display()
+            ))),
+        };
+    }
     let target = cache()?.join("emulated");
     if !target.exists() {
         messages::note("Building the emulated driver, which is kept");
