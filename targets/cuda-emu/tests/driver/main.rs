@@ -1,7 +1,9 @@
 //! The driver does what NVIDIA documents, and rejects what it should.
 
+mod files;
 mod forged;
 mod gpu;
+mod random;
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
