@@ -28,7 +28,7 @@ use self::engine::Engine;
 use self::event::Event;
 use self::gpu::Gpu;
 use self::linker::Linker;
-use self::memory::{Block, Pinned};
+use self::memory::{Block, MappedElsewhere, Pinned};
 use self::module::Module;
 use self::progress::Progress;
 use self::stream::Stream;
@@ -57,8 +57,8 @@ pub(crate) struct Context {
 pub(crate) struct Owned {
     pub(crate) blocks: BTreeMap<u64, Block>,
     pub(crate) pinned: BTreeMap<u64, Arc<Pinned>>,
-    /// Memory of the host's that is mapped: flags.
-    pub(crate) registered: BTreeMap<u64, u32>,
+    /// Memory of the host's that is mapped.
+    pub(crate) registered: BTreeMap<u64, MappedElsewhere>,
     pub(crate) streams: HashMap<u64, Arc<Stream>>,
     /// Streams that were destroyed and have pending work.
     pub(crate) ending: Vec<Arc<Stream>>,

@@ -702,3 +702,53 @@ fn leaks_are_counted() {
     drop(gpu);
     assert_eq!(cuda_emu::counts().leaks, 4);
 }
+
+/// Copies between two GPUs, and pinned memory that both reach.
+#[test]
+fn two_gpus_share_memory() {
+    let (one, two) = (Gpu::with(false), Gpu::with(false));
+    let there = two.alloc(8);
+    one.enter();
+    let (here, pinned) = (one.alloc(8), one.pinned(8).cast::<u64>());
+    let mut own = Box::new(5u64);
+    let registered = &raw mut *own;
+    works(cu!(cuMemHostRegister_v2(registered => *mut u64, 8 => usize, 0 => u32)));
+    // SAFETY: no kernel runs.
+    unsafe { pinned.write(7) };
+    works(cu!(cuMemcpyHtoD_v2(here => u64, pinned => *mut u64, 8 => usize)));
+    works(cu!(cuMemcpyPeer(
+        there => u64, two.context => u64, here => u64, one.context => u64, 8 => usize
+    )));
+    let wrong = cu!(cuMemcpyPeer(
+        there => u64, two.context => u64, here => u64, one.context => u64, 16 => usize
+    ));
+    is(wrong, CUDA_ERROR_INVALID_VALUE);
+    two.enter();
+    assert_eq!(copy_back(there, 8), Ok(7u64.to_ne_bytes().to_vec()));
+    // A kernel of the other GPU writes to the memory that this one has pinned or registered.
+    let (add, _) = two.kernel("add");
+    for mut to in [pinned, registered] {
+        let (mut first, mut second) = (40u32, 2u64);
+        let mut params: [*mut c_void; 3] = [
+            (&raw mut first).cast(),
+            (&raw mut second).cast(),
+            (&raw mut to).cast(),
+        ];
+        works(launch(add, 0, &mut params));
+        works(cu!(cuCtxSynchronize()));
+        // SAFETY: the kernel has ended.
+        assert_eq!(unsafe { to.read_volatile() }, 42);
+    }
+    one.enter();
+    works(cu!(cuMemHostUnregister(registered => *mut u64)));
+    works(cu!(cuMemFreeHost(pinned => *mut u64)));
+    two.enter();
+    let mut address = 0u64;
+    let mapped = cu!(cuMemHostGetDevicePointer_v2(
+        &raw mut address => *mut u64, pinned => *mut u64, 0 => u32
+    ));
+    is(mapped, CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuMemFree_v2(there => u64)));
+    one.enter();
+    works(cu!(cuMemFree_v2(here => u64)));
+}
