@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig};
 use ptx_emu::{FaultKind, Grid, LaunchError};
 
-use crate::api::function::blocks;
+use crate::api::function::{blocks, dynamic_limit};
 use crate::api::library::function_of;
 use crate::code::{Answer, Code};
 use crate::driver::with_context;
@@ -121,6 +121,17 @@ unsafe fn launch(
     // SAFETY: the caller's promise.
     let params = unsafe { params.read(&module, &function)? };
     let params = params.iter().copied();
+    let limit = dynamic_limit(&function, &module);
+    if grid.shared > limit && u64::from(grid.shared) <= ptx_emu::MAX_SHARED {
+        tracing::warn!(
+            kernel = &*function.name,
+            bytes = grid.shared,
+            limit,
+            "a kernel was not launched: more dynamic shared memory than its attribute \
+             MAX_DYNAMIC_SHARED_SIZE_BYTES (cuFuncSetAttribute)"
+        );
+        return Err(Code::INVALID_VALUE);
+    }
     let machine = &context.gpu.machine;
     let prepared = machine.prepare(&module.code, function.kernel()?, grid, params);
     let prepared = prepared.map_err(|error| {

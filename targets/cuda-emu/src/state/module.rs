@@ -29,6 +29,15 @@ pub(crate) struct Function {
     pub(crate) name: Arc<str>,
     /// None for a function that only device code calls.
     kernel: Option<Kernel>,
+    /// Bytes of shared memory that a launch may add, if the program has set them.
+    pub(crate) dynamic: Option<u32>,
+}
+
+/// Sets how many bytes of shared memory a launch of a function may add.
+pub(crate) fn set_dynamic(function: u64, bytes: u32) {
+    if let Some(function) = lock(&FUNCTIONS).get_mut(&function) {
+        function.dynamic = Some(bytes);
+    }
 }
 
 impl Function {
@@ -109,6 +118,7 @@ impl Context {
                 module,
                 name: name.into(),
                 kernel,
+                dynamic: None,
             };
             all.insert(handle, function);
             (name.to_owned(), handle)

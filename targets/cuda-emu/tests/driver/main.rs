@@ -752,3 +752,41 @@ fn two_gpus_share_memory() {
     one.enter();
     works(cu!(cuMemFree_v2(here => u64)));
 }
+
+/// As on hardware, a launch with more than 48 KiB needs the kernel's attribute.
+#[test]
+fn much_shared_memory_is_asked_for() {
+    const MAX_DYNAMIC: u32 = 8;
+    let gpu = Gpu::new();
+    let (add, _) = gpu.kernel("add");
+    let sum = gpu.pinned(8).cast::<u64>();
+    let run = |shared: u32| {
+        let (mut first, mut second, mut to) = (40u32, 2u64, sum);
+        let mut params: [*mut c_void; 3] = [
+            (&raw mut first).cast(),
+            (&raw mut second).cast(),
+            (&raw mut to).cast(),
+        ];
+        let extra: *mut *mut c_void = null_mut();
+        cu!(cuLaunchKernel(
+            add => u64, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, shared => u32,
+            0 => u64, params.as_mut_ptr() => *mut *mut c_void, extra => *mut *mut c_void
+        ))
+    };
+    let attribute = || {
+        let mut value = 0i32;
+        works(cu!(cuFuncGetAttribute(&raw mut value => *mut i32, MAX_DYNAMIC => u32, add => u64)));
+        value
+    };
+    let set = |value: i32| cu!(cuFuncSetAttribute(add => u64, MAX_DYNAMIC => u32, value => i32));
+    assert_eq!(attribute(), 48 << 10);
+    works(run(48 << 10));
+    is(run(49 << 10), CUDA_ERROR_INVALID_VALUE);
+    works(set(100 << 10));
+    assert_eq!(attribute(), 100 << 10);
+    works(run(100 << 10));
+    is(run(101 << 10), CUDA_ERROR_INVALID_VALUE);
+    is(set(1 << 20), CUDA_ERROR_INVALID_VALUE);
+    is(set(-1), CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuCtxSynchronize()));
+}
