@@ -12,6 +12,7 @@ use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 use emu_driver::process::lock;
 use ptx_emu::Fault;
 
+use crate::calls;
 use crate::code::{Answer, Code};
 use crate::faults;
 use crate::settings::settings;
@@ -146,6 +147,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 /// A function without preconditions: its result in C's form. A fault of the emulator's own is an error
 /// of the function, since a panic must not reach C.
 pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
+    calls::add(function);
     let answer = catch_unwind(AssertUnwindSafe(|| match faults::of_call(function) {
         Some(code) => Err(code),
         None => run(),

@@ -109,6 +109,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "pointers",
             "settings",
             "faults",
+            "calls",
             "jit",
             "image",
             "state",
