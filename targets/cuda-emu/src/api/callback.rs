@@ -48,11 +48,10 @@ pub extern "C" fn cuStreamAddCallback<const DEFAULT: u64>(
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        context.queue(&stream, move || {
+        context.queue_callback(&stream, move |code| {
             let data = data;
             // SAFETY: the caller has given function and argument for this call.
-            unsafe { function(handle, Code::SUCCESS.0, data.0) };
-            Ok(())
+            unsafe { function(handle, code.0, data.0) };
         })
     })
 }

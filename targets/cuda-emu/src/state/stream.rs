@@ -22,8 +22,31 @@ pub(crate) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u
 /// The highest priority; the lowest is 0.
 pub(crate) const HIGHEST_PRIORITY: i32 = -5;
 
-/// An operation of a stream.
-type Work = Box<dyn FnOnce() -> Answer + Send>;
+/// What is queued in a stream.
+enum Work {
+    /// It does not begin in a broken context, and its error breaks the context.
+    Operation(Box<dyn FnOnce() -> Answer + Send>),
+    /// It always runs, with the context's error, if there is one.
+    Callback(Box<dyn FnOnce(Code) + Send>),
+}
+
+impl Work {
+    /// Runs it. A fault of the emulator's own counts as an error: nobody would wait for the end of this thread.
+    fn run(self, progress: &Progress) {
+        let broken = progress.broken();
+        let done = catch_unwind(AssertUnwindSafe(|| match self {
+            Self::Operation(_) if broken.is_some() => Ok(()),
+            Self::Operation(run) => run(),
+            Self::Callback(run) => {
+                run(broken.unwrap_or(Code::SUCCESS));
+                Ok(())
+            }
+        }));
+        if let Err(code) = done.unwrap_or(Err(Code::UNKNOWN)) {
+            progress.break_with(code);
+        }
+    }
+}
 
 /// What a stream waits for without being told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,14 +147,7 @@ impl Stream {
 
     fn work(&self, work: &Receiver<Work>) {
         for work in work {
-            // Nothing starts in a broken context. A fault of the emulator's own breaks it: nobody would
-            // wait for the end of this thread.
-            if self.progress.broken().is_none() {
-                let done = catch_unwind(AssertUnwindSafe(work));
-                if let Err(code) = done.unwrap_or(Err(Code::UNKNOWN)) {
-                    self.progress.break_with(code);
-                }
-            }
+            work.run(&self.progress);
             self.progress.advance(|| {
                 // Release: see `is_reached`.
                 self.done.fetch_add(1, Ordering::Release);
@@ -140,7 +156,7 @@ impl Stream {
         self.progress.remove_worker();
     }
 
-    /// Queues an operation. Its error breaks the context.
+    /// Queues an operation.
     fn queue(self: &Arc<Self>, work: Work) -> Answer {
         let mut queued = lock(&self.queued);
         if queued.is_closed {
@@ -226,10 +242,26 @@ impl Context {
         work: impl FnOnce() -> Answer + Send + 'static,
     ) -> Answer {
         let implied = self.implied(stream);
-        stream.queue(Box::new(move || {
+        stream.queue(Work::Operation(Box::new(move || {
             implied.iter().try_for_each(Place::wait)?;
             work()
-        }))
+        })))
+    }
+
+    /// Queues a callback, which also runs after an error.
+    pub(crate) fn queue_callback(
+        &self,
+        stream: &Arc<Stream>,
+        run: impl FnOnce(Code) + Send + 'static,
+    ) -> Answer {
+        let implied = self.implied(stream);
+        let progress = Arc::clone(&self.progress);
+        stream.queue(Work::Callback(Box::new(move |code| {
+            // An error ends the waits.
+            let waited = implied.iter().try_for_each(Place::wait);
+            let code = waited.err().or(progress.broken()).unwrap_or(code);
+            run(code);
+        })))
     }
 
     /// Whether everything that precedes the next operation of a stream is done.

@@ -790,3 +790,107 @@ fn much_shared_memory_is_asked_for() {
     is(set(-1), CUDA_ERROR_INVALID_VALUE);
     works(cu!(cuCtxSynchronize()));
 }
+
+/// As documented, callbacks run after an error and get it; functions of the host do not run.
+#[test]
+fn callbacks_run_after_a_fault() {
+    static STATUS: AtomicU32 = AtomicU32::new(u32::MAX);
+    static CALLED: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn callback(_stream: u64, status: u32, _data: *mut c_void) {
+        STATUS.store(status, Ordering::SeqCst);
+    }
+    extern "C" fn function(_data: *mut c_void) {
+        CALLED.fetch_add(1, Ordering::SeqCst);
+    }
+    let gpu = Gpu::new();
+    let stream = gpu.stream();
+    let (add, _) = gpu.kernel("add");
+    let (mut first, mut second, mut nowhere) = (40u32, 2u64, 8u64);
+    let mut params: [*mut c_void; 3] = [
+        (&raw mut first).cast(),
+        (&raw mut second).cast(),
+        (&raw mut nowhere).cast(),
+    ];
+    // Everything is queued before the fault.
+    let flag = gpu.pinned(4);
+    // SAFETY: nobody uses it yet.
+    unsafe { flag.write(0) };
+    let wait = cu!(cuStreamWaitValue32_v2(stream => u64, flag => *mut u32, 1 => u32, 1 => u32));
+    works(wait);
+    works(launch(add, stream, &mut params));
+    let none: *mut c_void = null_mut();
+    works(cu!(cuLaunchHostFunc(
+        stream => u64, function as *const c_void => *const c_void, none => *mut c_void
+    )));
+    works(cu!(cuStreamAddCallback(
+        stream => u64, callback as *const c_void => *const c_void, none => *mut c_void, 0 => u32
+    )));
+    // SAFETY: the stream reads it atomically.
+    unsafe { AtomicU32::from_ptr(flag) }.store(1, Ordering::SeqCst);
+    is(
+        cu!(cuStreamSynchronize(stream => u64)),
+        CUDA_ERROR_ILLEGAL_ADDRESS,
+    );
+    while STATUS.load(Ordering::SeqCst) == u32::MAX {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    is(STATUS.load(Ordering::SeqCst), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_eq!(CALLED.load(Ordering::SeqCst), 0);
+}
+
+/// A copy of rows touches nothing between them, on either side.
+#[test]
+fn rows_leave_out_what_is_between_them() {
+    const PAGE: usize = 4096;
+    let gpu = Gpu::new();
+    // Two rows at the ends of two pages, with a page between them that cannot be read.
+    // SAFETY: new memory.
+    let memory = unsafe {
+        libc::mmap(
+            null_mut(),
+            3 * PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    assert_ne!(memory, libc::MAP_FAILED);
+    let rows = memory.cast::<u8>();
+    // SAFETY: within the memory.
+    unsafe {
+        rows.write_bytes(1, 16);
+        rows.add(2 * PAGE).write_bytes(2, 16);
+        assert_eq!(
+            libc::mprotect(rows.add(PAGE).cast(), PAGE, libc::PROT_NONE),
+            0
+        );
+    }
+    let device = gpu.alloc(64);
+    works(cu!(cuMemsetD8_v2(device => u64, 9 => u8, 64 => usize)));
+    let copy = cudarc::driver::sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: cudarc::driver::sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        srcHost: memory,
+        srcDevice: 0,
+        srcArray: null_mut(),
+        srcPitch: 2 * PAGE,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: cudarc::driver::sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: null_mut(),
+        dstDevice: device,
+        dstArray: null_mut(),
+        dstPitch: 32,
+        WidthInBytes: 16,
+        Height: 2,
+    };
+    works(cu!(cuMemcpy2D_v2(&raw const copy => *const cudarc::driver::sys::CUDA_MEMCPY2D)));
+    let found = copy_back(device, 64).unwrap();
+    let expected = [[1u8; 16], [9; 16], [2; 16], [9; 16]].concat();
+    assert_eq!(found, expected);
+    works(cu!(cuMemFree_v2(device => u64)));
+    // SAFETY: nothing uses it any more.
+    unsafe { libc::munmap(memory, 3 * PAGE) };
+}

@@ -47,8 +47,7 @@ fn copy(
         return Ok(());
     }
     let (to, to_host) = to_side.range(context, to, len)?;
-    let (from, from_host) = from_side.range(context, from, len)?;
-    let from = (from, from_host.then_some(len));
+    let from = from_side.range(context, from, len)?;
     // SAFETY: the driver's caller has `len` bytes on both sides, and keeps those of the host until the
     // stream is done.
     unsafe { queue(context, &stream, to, from, vec![(0, 0, len)])? };
@@ -112,7 +111,7 @@ fn peer(
     let to = Range::of_device(&to_context, to, len)?;
     let from = Range::of_device(&from_context, from, len)?;
     // SAFETY: both sides have `len` bytes.
-    unsafe { queue(context, &stream, to, (from, None), vec![(0, 0, len)])? };
+    unsafe { queue(context, &stream, to, (from, false), vec![(0, 0, len)])? };
     if returns == Returns::Late {
         context.end(&stream)?.wait()?;
     }

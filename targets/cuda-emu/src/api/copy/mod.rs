@@ -68,7 +68,24 @@ unsafe fn perform(to: &Range, from: &Source, pieces: &[Piece]) -> Answer {
     Ok(())
 }
 
-/// Queues a copy. `from_host` says how many bytes to read at once from the host's ordinary memory.
+/// Reads pieces; returns their bytes, and where these go.
+///
+/// # Safety
+/// There are these pieces.
+unsafe fn stage(from: &Range, pieces: &[Piece]) -> Answer<(Vec<u8>, Vec<Piece>)> {
+    let place = from.resolve()?;
+    let mut bytes = vec![0; pieces.iter().map(|&(_, _, len)| len).sum()];
+    let (mut staged, mut next) = (Vec::with_capacity(pieces.len()), 0);
+    for &(into, at, len) in pieces {
+        // SAFETY: the caller's promise; `bytes` has room for all pieces.
+        unsafe { place.read(at, bytes[next..].as_mut_ptr(), len) };
+        staged.push((into, next, len));
+        next += len;
+    }
+    Ok((bytes, staged))
+}
+
+/// Queues a copy, whose source is read at once if it is the host's ordinary memory.
 ///
 /// # Safety
 /// Both sides have these pieces, until the stream has made the copy.
@@ -76,18 +93,15 @@ unsafe fn queue(
     context: &Context,
     stream: &Arc<Stream>,
     to: Range,
-    (from, from_host): (Range, Option<usize>),
+    (from, is_host): (Range, bool),
     pieces: Vec<Piece>,
 ) -> Answer {
-    let from = match from_host {
-        Some(len) => {
-            let mut bytes = vec![0; len];
-            let place = from.resolve()?;
-            // SAFETY: the caller's promise.
-            unsafe { place.read(0, bytes.as_mut_ptr(), len) };
-            Source::Staged(bytes)
-        }
-        None => Source::Range(from),
+    let (from, pieces) = if is_host {
+        // SAFETY: the caller's promise.
+        let (bytes, pieces) = unsafe { stage(&from, &pieces)? };
+        (Source::Staged(bytes), pieces)
+    } else {
+        (Source::Range(from), pieces)
     };
     in_turn(context, stream, move || {
         // SAFETY: the caller's promise.
