@@ -173,6 +173,21 @@ unsafe fn launch(
     })
 }
 
+/// The function of this name: it queues a kernel.
+fn launch_by(
+    name: &str,
+    function: u64,
+    grid: Grid,
+    stream: (u64, u64),
+    params: &Params,
+    is_cooperative: bool,
+) -> u32 {
+    with_context(name, |context| {
+        // SAFETY: the driver's caller promises parameters as documented.
+        unsafe { launch(context, function, grid, stream, params, is_cooperative) }
+    })
+}
+
 pub extern "C" fn cuLaunchKernel<const DEFAULT: u64>(
     function: u64,
     grid_x: u32,
@@ -186,24 +201,13 @@ pub extern "C" fn cuLaunchKernel<const DEFAULT: u64>(
     each: *const *const c_void,
     extra: *const *const c_void,
 ) -> u32 {
-    with_context("cuLaunchKernel", |context| {
-        let grid = Grid {
-            grid: [grid_x, grid_y, grid_z],
-            block: [block_x, block_y, block_z],
-            shared,
-        };
-        // SAFETY: the driver's caller promises parameters as documented.
-        unsafe {
-            launch(
-                context,
-                function,
-                grid,
-                (stream, DEFAULT),
-                &Params { each, extra },
-                false,
-            )
-        }
-    })
+    let grid = Grid {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared,
+    };
+    let (stream, params) = ((stream, DEFAULT), Params { each, extra });
+    launch_by("cuLaunchKernel", function, grid, stream, &params, false)
 }
 
 pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
@@ -218,25 +222,21 @@ pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
     stream: u64,
     each: *const *const c_void,
 ) -> u32 {
-    with_context("cuLaunchCooperativeKernel", |context| {
-        let grid = Grid {
-            grid: [grid_x, grid_y, grid_z],
-            block: [block_x, block_y, block_z],
-            shared,
-        };
-        let extra = std::ptr::null();
-        // SAFETY: the driver's caller promises parameters as documented.
-        unsafe {
-            launch(
-                context,
-                function,
-                grid,
-                (stream, DEFAULT),
-                &Params { each, extra },
-                true,
-            )
-        }
-    })
+    let grid = Grid {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared,
+    };
+    let extra = std::ptr::null();
+    let (stream, params) = ((stream, DEFAULT), Params { each, extra });
+    launch_by(
+        "cuLaunchCooperativeKernel",
+        function,
+        grid,
+        stream,
+        &params,
+        true,
+    )
 }
 
 /// What the attributes of a launch ask for: whether it is cooperative.

@@ -18,7 +18,7 @@ pub(crate) mod progress;
 pub(crate) mod stream;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::ThreadId;
 
 use emu_driver::process::{handle, lock};
@@ -37,6 +37,8 @@ use crate::settings::settings;
 
 /// A context.
 pub(crate) struct Context {
+    /// Itself.
+    this: Weak<Self>,
     pub(crate) handle: u64,
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) flags: u32,
@@ -80,6 +82,13 @@ impl Owned {
         self.streams.values().chain(&self.ending).chain(default)
     }
 
+    /// Closes a stream that is not in the lists any more. Its work goes on, and others still wait for it.
+    pub(crate) fn close(&mut self, stream: Arc<Stream>) {
+        stream.close();
+        self.ending.retain(|stream| !stream.end().is_reached());
+        self.ending.push(stream);
+    }
+
     /// All modules.
     pub(crate) fn all_modules(&self) -> impl Iterator<Item = &Arc<Module>> {
         self.modules.values().chain(self.libraries.values())
@@ -88,7 +97,8 @@ impl Owned {
 
 impl Context {
     pub(crate) fn new(gpu: Arc<Gpu>, flags: u32, is_primary: bool) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
             handle: handle(),
             gpu,
             flags,

@@ -1,9 +1,11 @@
 //! Streams: one thread each, which performs operations in order.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::ThreadId;
 
 use cudarc::driver::sys::CUstream_flags;
 use emu_driver::process::lock;
@@ -188,6 +190,36 @@ impl Stream {
     }
 }
 
+/// The default streams of a thread, in several contexts, which its end closes.
+#[derive(Default)]
+struct OfThread(Vec<(ThreadId, Weak<Context>)>);
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        for (thread, context) in self.0.drain(..) {
+            let Some(context) = context.upgrade() else {
+                continue;
+            };
+            let mut owned = lock(&context.owned);
+            if let Some(stream) = owned.of_threads.remove(&thread) {
+                owned.close(stream);
+            }
+        }
+    }
+}
+
+thread_local! {
+    static OF_THREAD: RefCell<OfThread> = RefCell::default();
+}
+
+/// Closes a thread's default stream in a context when the thread ends. A thread that makes it while it ends
+/// leaves it to the context.
+fn close_at_the_end_of(thread: ThreadId, context: &Weak<Context>) {
+    let _ = OF_THREAD.try_with(|streams| {
+        streams.borrow_mut().0.push((thread, Weak::clone(context)));
+    });
+}
+
 impl Context {
     /// The stream with this handle; `default` is that of 0.
     pub(crate) fn stream(&self, stream: u64, default: u64) -> Answer<Arc<Stream>> {
@@ -202,7 +234,10 @@ impl Context {
             }
             PER_THREAD => {
                 let thread = std::thread::current().id();
-                let new = || Stream::new(self, PER_THREAD, Order::Blocking, 0);
+                let new = || {
+                    close_at_the_end_of(thread, &self.this);
+                    Stream::new(self, PER_THREAD, Order::Blocking, 0)
+                };
                 Ok(Arc::clone(
                     owned.of_threads.entry(thread).or_insert_with(new),
                 ))
@@ -292,9 +327,7 @@ mod tests {
     use super::*;
     use crate::state::gpu::{Gpu, GpuOptions};
 
-    /// A caller that found its context unbroken must not take a later fault for success.
-    #[test]
-    fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
+    fn context() -> Arc<Context> {
         let options = GpuOptions {
             machine: ptx_emu::Options {
                 memory: 1 << 20,
@@ -303,8 +336,39 @@ mod tests {
             is_strict: true,
             report: Arc::new(|_| ()),
         };
-        let gpu = Gpu::new(0, options).unwrap();
-        let context = Context::new(Arc::new(gpu), 0, true);
+        Context::new(Arc::new(Gpu::new(0, options).unwrap()), 0, true)
+    }
+
+    /// The default stream of a thread does not outlive the thread, but its work does.
+    #[test]
+    fn the_end_of_a_thread_closes_its_stream() {
+        let context = context();
+        for number in 0..20 {
+            let thread = {
+                let context = Arc::clone(&context);
+                std::thread::spawn(move || {
+                    let stream = context.stream(0, PER_THREAD).unwrap();
+                    context.queue(&stream, || Ok(())).unwrap();
+                    assert_eq!(lock(&context.owned).of_threads.len(), 1, "{number}");
+                    stream
+                })
+            };
+            let stream = thread.join().unwrap();
+            assert!(lock(&context.owned).of_threads.is_empty());
+            stream.end().wait().unwrap();
+        }
+        let later = context.stream(0, PER_THREAD).unwrap();
+        context.queue(&later, || Ok(())).unwrap();
+        later.end().wait().unwrap();
+        assert_eq!(lock(&context.owned).of_threads.len(), 1);
+        assert!(lock(&context.owned).ending.len() <= 2);
+        later.close();
+    }
+
+    /// A caller that found its context unbroken must not take a later fault for success.
+    #[test]
+    fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
+        let context = context();
         let stream = context.stream(0, LEGACY).unwrap();
         assert_eq!(context.progress.broken(), None);
         context.queue(&stream, || Err(Code::LAUNCH_FAILED)).unwrap();

@@ -894,3 +894,43 @@ fn rows_leave_out_what_is_between_them() {
     // SAFETY: nothing uses it any more.
     unsafe { libc::munmap(memory, 3 * PAGE) };
 }
+
+/// Threads with streams of their own, and with the default stream of each, in one context.
+#[test]
+fn many_threads_use_one_context() {
+    const THREADS: u32 = 16;
+    const PER_THREAD: u64 = 2;
+    let gpu = Gpu::with(false);
+    let (add, _) = gpu.kernel("add");
+    let work = |number: u32| {
+        gpu.enter();
+        let own = gpu.stream();
+        for round in 0..20u32 {
+            let stream = if round % 2 == 0 { own } else { PER_THREAD };
+            let sum = gpu.alloc(8);
+            let (mut first, mut second, mut to) = (number, u64::from(round), sum);
+            let mut params: [*mut c_void; 3] = [
+                (&raw mut first).cast(),
+                (&raw mut second).cast(),
+                (&raw mut to).cast(),
+            ];
+            works(launch(add, stream, &mut params));
+            let mut found = 0u64;
+            works(cu!(cuMemcpyDtoHAsync_v2(
+                &raw mut found => *mut u64, sum => u64, 8 => usize, stream => u64
+            )));
+            works(cu!(cuStreamSynchronize(stream => u64)));
+            assert_eq!(found, u64::from(number + round));
+            works(cu!(cuMemFree_v2(sum => u64)));
+        }
+        works(cu!(cuStreamDestroy_v2(own => u64)));
+    };
+    std::thread::scope(|scope| {
+        for number in 0..THREADS {
+            let work = &work;
+            scope.spawn(move || work(number));
+        }
+    });
+    gpu.enter();
+    works(cu!(cuCtxSynchronize()));
+}
