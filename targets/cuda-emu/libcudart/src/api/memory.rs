@@ -36,7 +36,7 @@ pub struct PointerAttributes {
     on_host: u64,
 }
 
-/// The elements of [`PITCH_ELEMENT`] bytes to which the driver aligns rows.
+/// The size of the elements for which the driver pads rows, in bytes.
 const PITCH_ELEMENT: u32 = 16;
 
 fn malloc(driver: &Driver, address: *mut u64, bytes: usize) -> Answer {
