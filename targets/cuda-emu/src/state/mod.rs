@@ -18,6 +18,7 @@ pub(crate) mod progress;
 pub(crate) mod stream;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::ThreadId;
 
@@ -48,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) owned: Mutex<Owned>,
     /// By the numbers of `CUlimit`, those that were set.
     pub(crate) limits: Mutex<HashMap<u32, usize>>,
+    /// A `CUfunc_cache`, which changes nothing.
+    pub(crate) cache_config: AtomicU32,
     /// Kernels that may be running.
     kernels: Mutex<Vec<Running>>,
     /// What broke it.
@@ -107,6 +110,7 @@ impl Context {
             engine: Arc::default(),
             owned: Mutex::default(),
             limits: Mutex::default(),
+            cache_config: AtomicU32::new(0),
             kernels: Mutex::default(),
             fault: Mutex::default(),
         })

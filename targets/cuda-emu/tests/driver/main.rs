@@ -934,3 +934,18 @@ fn many_threads_use_one_context() {
     gpu.enter();
     works(cu!(cuCtxSynchronize()));
 }
+
+#[test]
+fn settings_of_a_context_are_remembered() {
+    let _gpu = Gpu::new();
+    let (mut cache, mut stack) = (9u32, 0usize);
+    works(cu!(cuCtxGetCacheConfig(&raw mut cache => *mut u32)));
+    assert_eq!(cache, 0);
+    works(cu!(cuCtxSetCacheConfig(2 => u32)));
+    is(cu!(cuCtxSetCacheConfig(4 => u32)), CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuCtxGetCacheConfig(&raw mut cache => *mut u32)));
+    assert_eq!(cache, 2);
+    works(cu!(cuCtxSetLimit(0 => u32, 4096 => usize)));
+    works(cu!(cuCtxGetLimit(&raw mut stack => *mut usize, 0 => u32)));
+    assert_eq!(stack, 4096);
+}
