@@ -1,8 +1,12 @@
-//! `revoff emulate`: what it refuses. What it runs takes the driver, which is built at its first use.
+//! `revoff emulate`: what it refuses, and a program that it runs on the driver of this build.
 
 mod common;
 
-use common::{revoff, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use common::{Ended, revoff, run};
 
 #[test]
 fn a_wrong_command_line_is_named() {
@@ -44,4 +48,105 @@ fn a_driver_that_cannot_be_built_is_an_error() {
         .env("REVOFF_CACHE", common::scratch("emulate-nothing")));
     assert_ne!(ended.code, Some(0));
     assert!(ended.stderr.contains("cargo"), "{}", ended.stderr);
+}
+
+/// The folder with the driver, which cargo builds for this test.
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let test = std::env::current_exe().expect("this test's path");
+    let library = test.with_file_name("libcuda_emulated.so");
+    assert!(library.exists(), "cargo builds {}", library.display());
+    let folder = common::scratch("emulate-driver");
+    std::os::unix::fs::symlink(library, folder.join("libcuda.so.1")).expect("a link");
+    folder
+});
+
+/// The program, which knows nothing of this project.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let program = common::scratch("emulate-program").join("emulated");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulated.c");
+    let mut cc = Command::new("cc");
+    cc.args(["-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
+    let status = cc.arg(source).arg("-ldl").status().expect("cc");
+    assert!(status.success());
+    program
+});
+
+/// Runs the program with options of `revoff emulate`, and with an argument.
+fn emulate(options: &[&str], how: &str) -> Ended {
+    let mut command = revoff();
+    command.arg("emulate").args(options).arg("--");
+    command.arg(&*PROGRAM).arg(how);
+    run(command.env("REVOFF_EMULATED_DRIVER", &*DRIVER))
+}
+
+#[test]
+fn a_program_runs_on_emulated_gpus() {
+    assert_eq!(emulate(&[], "ok").answer(), "right\n");
+    assert_eq!(emulate(&["--check"], "ok").answer(), "right\n");
+    assert_eq!(emulate(&[], "devices").answer(), "1 of 9.x\n");
+    let two = emulate(&["--device", "sm_70", "--devices", "2"], "devices");
+    assert_eq!(two.answer(), "2 of 7.x\n");
+}
+
+#[test]
+fn costs_and_traces_are_printed() {
+    let costs = emulate(&["--costs"], "ok");
+    assert_eq!(costs.code, Some(0), "{}", costs.stderr);
+    assert!(costs.stderr.contains("kernel `add`"), "{}", costs.stderr);
+    let trace = emulate(&["--trace", "1.3"], "ok");
+    assert_eq!(trace.code, Some(0), "{}", trace.stderr);
+    assert!(trace.stderr.contains("st.global.u32"), "{}", trace.stderr);
+}
+
+/// The fault is printed, and the function that notices it returns the documented code, 700.
+#[test]
+fn a_fault_is_printed_with_its_place() {
+    let ended = emulate(&[], "fault");
+    assert_eq!(ended.code, Some(1));
+    for words in [
+        "emulated GPU: kernel `add`, block (15, 0, 0), thread (40, 0, 0)",
+        "an allocation of 4000 bytes",
+        "cuMemcpyDtoH_v2: 700",
+    ] {
+        assert!(
+            ended.stderr.contains(words),
+            "no {words:?}: {}",
+            ended.stderr
+        );
+    }
+}
+
+/// Its kernel never ends.
+#[test]
+fn a_program_that_exits_midway_ends() {
+    let ended = emulate(&[], "midway");
+    assert_eq!(
+        (ended.code, &*ended.stdout),
+        (Some(7), ""),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn what_cannot_run_is_an_error() {
+    let mut none = revoff();
+    none.args(["emulate", "--", "/nonexistent/program"]);
+    let ended = run(none.env("REVOFF_EMULATED_DRIVER", &*DRIVER));
+    assert_ne!(ended.code, Some(0));
+    assert!(
+        ended.stderr.contains("/nonexistent/program: No such file"),
+        "{}",
+        ended.stderr
+    );
+    let mut empty = revoff();
+    empty.args(["emulate", "--path"]);
+    let ended = run(empty.env("REVOFF_EMULATED_DRIVER", "/nonexistent"));
+    assert_ne!(ended.code, Some(0));
+    let words = "REVOFF_EMULATED_DRIVER=/nonexistent: no libcuda.so.1 there";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    let mut path = revoff();
+    path.args(["emulate", "--path"]);
+    let path = run(path.env("REVOFF_EMULATED_DRIVER", &*DRIVER)).answer();
+    assert_eq!(Path::new(path.trim_end()), *DRIVER);
 }

@@ -1,4 +1,4 @@
-//! The emulated driver of NVIDIA's GPUs as a library, for programs that are not ours.
+//! The emulated driver of NVIDIA's GPUs as a library, and CUDA's runtime, for programs that are not ours.
 
 use std::env;
 use std::fs;
@@ -10,56 +10,105 @@ use crate::device::clean;
 use crate::error::{BuildError, io_at};
 use crate::messages;
 use crate::program::cache;
+use crate::version_script::link_with_versions;
 
-/// The sources of the library.
-const SOURCES: &str = concat!(
+/// The workspace with the libraries, and their packages.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+/// See there.
+const PACKAGES: [&str; 2] = ["libcuda", "libcudart"];
+
+/// The variable that names a folder with the libraries, which are then not built.
+const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
+
+/// What cargo calls the libraries.
+const DRIVER: &str = "libcuda_emulated.so";
+/// See there.
+const RUNTIME: &str = "libcudart_emulated.a";
+
+/// The versions of the runtime's symbols.
+const VERSIONS: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../targets/cuda-emu/libcuda/Cargo.toml"
+    "/../targets/cuda-emu/libcudart/versions.map"
 );
 
-/// What cargo calls the library, and the names that programs look for.
-const BUILT: &str = "libcuda_emulated.so";
-const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+/// The runtime as a shared object.
+const SHARED: &str = "libcudart.so.12";
 
-/// Builds `libcuda.so.1`, where that is not done yet, and returns the folder that has nothing else.
+/// The names that programs and linkers look for, and the files that they name.
+const NAMES: [(&str, &str); 5] = [
+    ("libcuda.so.1", DRIVER),
+    ("libcuda.so", DRIVER),
+    (SHARED, SHARED),
+    ("libcudart.so", SHARED),
+    ("libcudart_static.a", RUNTIME),
+];
+
+/// Builds `libcuda.so.1` and `libcudart.so.12`, where that is not done yet, and returns the folder that has
+/// nothing else. The environment may name another one.
 ///
 /// # Errors
-/// It cannot be built, or the folder cannot be written.
+/// They cannot be built, or the folder cannot be written.
 pub fn emulated_driver() -> Result<PathBuf, BuildError> {
+    if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
+        let folder = PathBuf::from(folder);
+        let (driver, _) = NAMES[0];
+        return match folder.join(driver).exists() {
+            true => Ok(folder),
+            false => Err(BuildError::Request(format!(
+                "{FOLDER}={}: no {driver} there",
+                folder.display()
+            ))),
+        };
+    }
     let target = cache()?.join("emulated");
     if !target.exists() {
         messages::note("Building the emulated driver, which is kept");
     }
+    build(&target)?;
+    let release = target.join("release");
+    link_runtime(&release)?;
+    let folder = target.join("lib");
+    fs::create_dir_all(&folder).map_err(io_at(&folder))?;
+    for (name, file) in NAMES {
+        // In one step: other processes may use it.
+        let new = folder.join(format!("{name}.{}", std::process::id()));
+        let path = folder.join(name);
+        let linked = symlink(release.join(file), &new);
+        linked
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(io_at(&path))?;
+    }
+    Ok(folder)
+}
+
+fn build(target: &Path) -> Result<(), BuildError> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     clean(&mut command);
-    command
-        .args([
-            "build",
-            "--release",
-            "--quiet",
-            "--locked",
-            "--manifest-path",
-            SOURCES,
-        ])
-        .arg("--target-dir")
-        .arg(&target);
+    command.args(["build", "--release", "--quiet", "--locked"]);
+    command.args(["--manifest-path", SOURCES]);
+    for package in PACKAGES {
+        command.args(["--package", package]);
+    }
+    command.arg("--target-dir").arg(target);
     let status = command.status().map_err(io_at(Path::new("cargo")))?;
     if !status.success() {
         return Err(BuildError::Request(format!(
             "the emulated driver was not built (from {SOURCES}): cargo has said why"
         )));
     }
-    let folder = target.join("lib");
-    fs::create_dir_all(&folder).map_err(io_at(&folder))?;
-    for name in NAMES {
-        // In one step: other processes may use it.
-        let new = folder.join(format!("{name}.{}", std::process::id()));
-        let path = folder.join(name);
-        let linked = symlink(target.join("release").join(BUILT), &new);
-        linked
-            .and_then(|()| fs::rename(&new, &path))
-            .map_err(io_at(&path))?;
+    Ok(())
+}
+
+/// Links the runtime, unless that was done after it was built.
+fn link_runtime(release: &Path) -> Result<(), BuildError> {
+    let (library, shared) = (release.join(RUNTIME), release.join(SHARED));
+    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
+    let built = modified(&library).map_err(io_at(&library))?;
+    if modified(&shared).is_ok_and(|linked| linked >= built) {
+        return Ok(());
     }
-    Ok(folder)
+    let new = release.join(format!("{SHARED}.{}", std::process::id()));
+    link_with_versions(&library, Path::new(VERSIONS), SHARED, &new)?;
+    fs::rename(&new, &shared).map_err(io_at(&shared))
 }

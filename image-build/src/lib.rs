@@ -38,6 +38,7 @@ mod messages;
 mod piece;
 pub mod program;
 mod script;
+mod version_script;
 mod work;
 
 pub use emulated_driver::emulated_driver;
@@ -46,6 +47,7 @@ pub use file::{Images, images, write_file};
 pub use host::{c_image, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
+pub use version_script::link_with_versions;
 pub use work::WORK;
 
 /// The file name of images of the kernel crate in the folder `dir`.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
+use image_build::link_with_versions;
 
 /// A plugin.
 struct Plugin {
@@ -12,12 +13,11 @@ struct Plugin {
     built: &'static str,
     /// The name under which it is loaded.
     loaded: &'static str,
-    /// For a static library that becomes a shared object: the version script of its symbols. Cargo
-    /// writes such scripts itself, and linkers take only one.
+    /// For a static library that becomes a shared object: the version script of its symbols.
     versions: Option<&'static str>,
 }
 
-const PLUGINS: [Plugin; 4] = [
+const PLUGINS: [Plugin; 5] = [
     Plugin {
         package: "libgomp-plugin-nvptx",
         built: "libgomp_plugin_nvptx.so",
@@ -38,15 +38,18 @@ const PLUGINS: [Plugin; 4] = [
         versions: None,
     },
     Plugin {
+        package: "libcudart",
+        built: "libcudart_emulated.a",
+        loaded: "emulated/libcudart.so.12",
+        versions: Some("targets/cuda-emu/libcudart/versions.map"),
+    },
+    Plugin {
         package: "libomptarget",
         built: "libomptarget.a",
         loaded: "libomptarget.so.22.1",
         versions: Some("plugins/libomptarget/versions.map"),
     },
 ];
-
-/// The system's libraries that the standard library needs.
-const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -76,7 +79,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
         // it.
         let _ = std::fs::remove_file(&to);
         match plugin.versions {
-            Some(versions) => link(from, &root.join(versions), &to)?,
+            Some(versions) => {
+                let name = to.file_name().unwrap_or_default().to_string_lossy();
+                link_with_versions(from, &root.join(versions), &name, &to)?;
+            }
             None => {
                 std::fs::copy(from, &to)
                     .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
@@ -85,22 +91,6 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
         said.push(to.display().to_string());
     }
     Ok(said.join("\n"))
-}
-
-/// Makes the static library a shared object whose symbols have `versions`.
-fn link(library: &Path, versions: &Path, to: &Path) -> anyhow::Result<()> {
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let mut cc = Command::new("cc");
-    cc.args(["-shared", "-Wl,--gc-sections", "-Wl,--whole-archive"]);
-    cc.arg(library).arg("-Wl,--no-whole-archive");
-    cc.arg(format!("-Wl,-soname,{name}"));
-    cc.arg(format!("-Wl,--version-script={}", versions.display()));
-    cc.args(SYSTEM).arg("-o").arg(to);
-    let status = cc.status().context("running cc")?;
-    if !status.success() {
-        bail!("cc does not link {}", to.display());
-    }
-    Ok(())
 }
 
 /// Builds the plugins; returns the paths of all files that Cargo made.

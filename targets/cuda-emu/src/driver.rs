@@ -12,8 +12,10 @@ use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 use emu_driver::process::lock;
 use ptx_emu::Fault;
 
+use crate::calls;
 use crate::code::{Answer, Code};
 use crate::faults;
+use crate::settings::settings;
 use crate::state::Context;
 use crate::state::gpu::{Gpu, GpuOptions};
 use crate::state::memory::{Pinned, PinnedKind};
@@ -66,6 +68,16 @@ impl Driver {
             .cloned()
             .flatten()
             .ok_or(Code::INVALID_DEVICE)
+    }
+
+    /// All GPUs but one.
+    pub(crate) fn other_gpus(&self, one: &Arc<Gpu>) -> Vec<Arc<Gpu>> {
+        let gpus = self
+            .gpus
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let others = gpus.iter().flatten().filter(|gpu| !Arc::ptr_eq(gpu, one));
+        others.cloned().collect()
     }
 
     pub(crate) fn gpu_count(&self) -> usize {
@@ -135,6 +147,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 /// A function without preconditions: its result in C's form. A fault of the emulator's own is an error
 /// of the function, since a panic must not reach C.
 pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
+    calls::add(function);
     let answer = catch_unwind(AssertUnwindSafe(|| match faults::of_call(function) {
         Some(code) => Err(code),
         None => run(),
@@ -218,6 +231,17 @@ fn in_context(
 /// All contexts, for functions that accept another context than the current one.
 pub(crate) fn contexts() -> Vec<Arc<Context>> {
     DRIVER.contexts()
+}
+
+/// The GPUs other than a context's that reach its pinned memory: all, if it is portable. With unified addressing
+/// all of it is; programs that may rely on nothing else have to say so.
+pub(crate) fn sharing(context: &Context, is_portable: bool) -> Vec<Arc<Gpu>> {
+    let gpu = &context.gpu;
+    if is_portable || (settings().unified && !gpu.is_strict) {
+        DRIVER.other_gpus(gpu)
+    } else {
+        Vec::new()
+    }
 }
 
 /// The context with a handle; 0 is the current one.

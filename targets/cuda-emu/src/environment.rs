@@ -9,6 +9,7 @@ use emu_driver::process::{SettingError, number, size, value};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
+use crate::calls::print_at_exit;
 use crate::code::{Answer, Code};
 use crate::driver::add_gpu;
 use crate::state::gpu::GpuOptions;
@@ -29,6 +30,7 @@ pub(crate) fn add_gpus() -> Answer {
         report(&reason.to_string());
         Code::INVALID_VALUE
     };
+    print_at_exit().map_err(|error| say(error))?;
     let (count, options) = describe().map_err(|error| say(&error))?;
     for _ in 0..count {
         add_gpu(options.clone()).map_err(|error| say(&error))?;

@@ -340,6 +340,7 @@ impl Gcc {
             Language::C => "gcc",
             Language::Cxx => "g++",
             Language::Fortran => "gfortran",
+            Language::Cuda => "nvcc",
             // GCC 13 to 16 support it in name only.
             Language::Rust => "gccrs",
         };

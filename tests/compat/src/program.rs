@@ -10,6 +10,8 @@ pub enum Language {
     C,
     /// C++
     Cxx,
+    /// CUDA C++
+    Cuda,
     /// Fortran
     Fortran,
     /// Rust
@@ -184,6 +186,7 @@ impl Language {
     fn of(file: &str) -> Option<Self> {
         match file.rsplit_once('.')?.1 {
             "c" => Some(Self::C),
+            "cu" => Some(Self::Cuda),
             "cc" => Some(Self::Cxx),
             "f90" => Some(Self::Fortran),
             "rs" => Some(Self::Rust),

@@ -109,6 +109,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "pointers",
             "settings",
             "faults",
+            "calls",
             "jit",
             "image",
             "state",
@@ -117,6 +118,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "api",
             "functions",
         ],
+    ),
+    (
+        "libcudart",
+        &["error", "driver", "thread", "registry", "api"],
     ),
     (
         "ptx-emu",

@@ -55,6 +55,7 @@ pub(super) unsafe fn start(
     let block = launch.block;
     let [x, y, z] = block.of_x(grid)?;
     check_grid(device, function, grid, block)?;
+    allow_shared(device, function, block)?;
     let event = Arc::new(device.events.take()?);
     let mut pointers: Vec<*mut c_void> = params
         .iter()
@@ -119,7 +120,6 @@ fn check_grid(
 ) -> Result<(), DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X as MAX_TEAMS,
-        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED,
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS,
     };
     let threads = grid.threads_of_team(block.lanes)?;
@@ -144,12 +144,7 @@ fn check_grid(
     if block.shared_bytes == 0 {
         return Ok(());
     }
-    let own = attribute(
-        &device.context,
-        function,
-        CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-    )?;
-    let most = device.context.attribute(MAX_SHARED).saturating_sub(own);
+    let (_, most) = shared_memory(device, function)?;
     if block.shared_bytes > most {
         return Err(grid.bad(format!(
             "beside the shared memory of its variables, a team of this kernel has at most {}, not {}",
@@ -158,6 +153,47 @@ fn check_grid(
         )));
     }
     Ok(())
+}
+
+/// Shared memory of a block: that of the kernel's variables, and how much a launch may add.
+fn shared_memory(device: &CudaDevice, function: CUfunction) -> Result<(u32, u32), DeviceError> {
+    let own = attribute(
+        &device.context,
+        function,
+        CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    )?;
+    let most = device
+        .context
+        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    Ok((own, most.saturating_sub(own)))
+}
+
+/// Asks for more shared memory than blocks have without asking. It asks for all that there may be, so that launches
+/// of several threads do not undo each other's request.
+fn allow_shared(
+    device: &CudaDevice,
+    function: CUfunction,
+    block: BlockShape,
+) -> Result<(), DeviceError> {
+    if block.shared_bytes == 0 {
+        return Ok(());
+    }
+    let (own, most) = shared_memory(device, function)?;
+    let free = device
+        .context
+        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    if block.shared_bytes <= free.saturating_sub(own) {
+        return Ok(());
+    }
+    // SAFETY: the function is alive.
+    let code = unsafe {
+        device.context.cu().cuFuncSetAttribute(
+            function,
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            most.cast_signed(),
+        )
+    };
+    device.context.check("cuFuncSetAttribute", code)
 }
 
 /// The end of a kernel.

@@ -48,11 +48,10 @@ pub extern "C" fn cuStreamAddCallback<const DEFAULT: u64>(
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        context.queue(&stream, move || {
+        context.queue_callback(&stream, move |code| {
             let data = data;
             // SAFETY: the caller has given function and argument for this call.
-            unsafe { function(handle, Code::SUCCESS.0, data.0) };
-            Ok(())
+            unsafe { function(handle, code.0, data.0) };
         })
     })
 }
@@ -85,13 +84,13 @@ fn wait_value<const BYTES: usize>(
     if !address.is_multiple_of(BYTES as u64) {
         return Err(Code::INVALID_VALUE);
     }
-    let (progress, gpu) = (Arc::clone(&context.progress), Arc::clone(&context.gpu));
+    let progress = Arc::clone(&context.progress);
     context.queue(&stream, move || {
         let mut found = [0; 8];
-        let place = range.resolve(&gpu)?;
+        let place = range.resolve()?;
         // SAFETY: the range, which `resolve` has found, has that many bytes.
         let mut look = || unsafe {
-            place.read(&gpu, 0, found.as_mut_ptr(), BYTES);
+            place.read(0, found.as_mut_ptr(), BYTES);
             u64::from_le_bytes(found)
         };
         while !is_met(look(), value, 8 * BYTES as u32) {
@@ -118,13 +117,12 @@ fn write_value<const BYTES: usize>(
     if flags > 1 || !address.is_multiple_of(BYTES as u64) {
         return Err(Code::INVALID_VALUE);
     }
-    let gpu = Arc::clone(&context.gpu);
     context.queue(&stream, move || {
-        let place = range.resolve(&gpu)?;
+        let place = range.resolve()?;
         // Release: who sees the word sees what precedes it in the stream.
         fence(Ordering::Release);
         // SAFETY: the range, which `resolve` has found, has that many bytes.
-        unsafe { place.write(&gpu, 0, value.to_le_bytes().as_ptr(), BYTES) };
+        unsafe { place.write(0, value.to_le_bytes().as_ptr(), BYTES) };
         Ok(())
     })
 }

@@ -1,8 +1,9 @@
 //! Contexts that programs make, and which one is a thread's current one.
 
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 
-use cudarc::driver::sys::CUlimit;
+use cudarc::driver::sys::{CUfunc_cache, CUlimit};
 use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
@@ -164,14 +165,24 @@ pub extern "C" fn cuCtxSetLimit(which: u32, value: usize) -> u32 {
     })
 }
 
-/// There are no caches to configure.
+/// There are no caches to configure: what was set is remembered.
 pub extern "C" fn cuCtxGetCacheConfig(config: Out<u32>) -> u32 {
-    with_context("cuCtxGetCacheConfig", |_| config.set(0))
+    with_context("cuCtxGetCacheConfig", |context| {
+        // Relaxed: a number by itself.
+        config.set(context.cache_config.load(Ordering::Relaxed))
+    })
 }
 
 /// As above.
-pub extern "C" fn cuCtxSetCacheConfig(_config: u32) -> u32 {
-    with_context("cuCtxSetCacheConfig", |_| Ok(()))
+pub extern "C" fn cuCtxSetCacheConfig(config: u32) -> u32 {
+    with_context("cuCtxSetCacheConfig", |context| {
+        const LAST: u32 = CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL as u32;
+        if config > LAST {
+            return Err(Code::INVALID_VALUE);
+        }
+        context.cache_config.store(config, Ordering::Relaxed);
+        Ok(())
+    })
 }
 
 /// As above.

@@ -15,7 +15,7 @@ use crate::state::gpu::Gpu;
 pub(crate) const THREADS_OF_PROCESSOR: u32 = 2048;
 
 /// Bytes of shared memory that a block may have without asking for more.
-const SHARED: u64 = 48 << 10;
+pub(crate) const SHARED_OF_BLOCK: u64 = 48 << 10;
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
     with_driver("cuDeviceGetCount", |driver| {
@@ -109,7 +109,10 @@ fn value_of(gpu: &Gpu, attribute: u32) -> Answer<u64> {
         (A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, grid_x),
         (A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, grid_y),
         (A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, grid_z),
-        (A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, SHARED),
+        (
+            A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+            SHARED_OF_BLOCK,
+        ),
         (
             A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
             ptx_emu::MAX_SHARED,

@@ -2,12 +2,13 @@
 
 use cudarc::driver::sys::CUfunction_attribute as F;
 
-use crate::api::device::THREADS_OF_PROCESSOR;
+use crate::api::device::{SHARED_OF_BLOCK, THREADS_OF_PROCESSOR};
 use crate::api::library::{current_function, function_of};
 use crate::code::{Answer, Code};
 use crate::driver::with_context;
 use crate::pointers::Out;
 use crate::state::Context;
+use crate::state::module::{Function, Module, set_dynamic};
 
 /// The emulator has no limit of registers; this many are common, and leave room for the largest block.
 const REGISTERS: i32 = 32;
@@ -34,8 +35,9 @@ fn attribute(context: &Context, function: u64, attribute: u32) -> Answer<i32> {
         SHARED_SIZE => shared as i32,
         LOCAL_SIZE => kernel.map_or(0, |it| module.code.local_bytes(it)) as i32,
         NUM_REGS => REGISTERS,
-        PTX_VERSION | BINARY_VERSION => sm,
-        MAX_DYNAMIC => (ptx_emu::MAX_SHARED as i32).saturating_sub_unsigned(shared),
+        PTX_VERSION => module.target as i32,
+        BINARY_VERSION => sm,
+        MAX_DYNAMIC => dynamic_limit(&function, &module) as i32,
         CARVEOUT => -1,
         // Constants, clusters: unknown here.
         other if other <= LAST => 0,
@@ -61,14 +63,27 @@ pub extern "C" fn cuKernelGetAttribute(
     })
 }
 
-/// Any amount that a block may have is there without it.
+/// Bytes of shared memory that a launch may add: without being asked, those of older GPUs.
+pub(crate) fn dynamic_limit(function: &Function, module: &Module) -> u32 {
+    let default = u64::from(module.code.shared_bytes());
+    let default = SHARED_OF_BLOCK.saturating_sub(default) as u32;
+    function.dynamic.unwrap_or(default)
+}
+
 fn set_attribute(context: &Context, function: u64, which: u32, value: i32) -> Answer {
     const MAX_DYNAMIC: u32 = F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as u32;
-    let most = attribute(context, function, MAX_DYNAMIC)?;
-    if which == MAX_DYNAMIC && !(0..=most).contains(&value) {
-        return Err(Code::INVALID_VALUE);
+    attribute(context, function, which)?;
+    if which == MAX_DYNAMIC {
+        let handle = function_of(context, function)?;
+        let (_, module) = context.function(handle)?;
+        let most = ptx_emu::MAX_SHARED.saturating_sub(module.code.shared_bytes().into());
+        let bytes = u32::try_from(value).map_err(|_| Code::INVALID_VALUE)?;
+        if u64::from(bytes) > most {
+            return Err(Code::INVALID_VALUE);
+        }
+        set_dynamic(handle, bytes);
     }
-    attribute(context, function, which).map(drop)
+    Ok(())
 }
 
 pub extern "C" fn cuFuncSetAttribute(function: u64, which: u32, value: i32) -> u32 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig};
 use ptx_emu::{FaultKind, Grid, LaunchError};
 
-use crate::api::function::blocks;
+use crate::api::function::{blocks, dynamic_limit};
 use crate::api::library::function_of;
 use crate::code::{Answer, Code};
 use crate::driver::with_context;
@@ -121,6 +121,17 @@ unsafe fn launch(
     // SAFETY: the caller's promise.
     let params = unsafe { params.read(&module, &function)? };
     let params = params.iter().copied();
+    let limit = dynamic_limit(&function, &module);
+    if grid.shared > limit && u64::from(grid.shared) <= ptx_emu::MAX_SHARED {
+        tracing::warn!(
+            kernel = &*function.name,
+            bytes = grid.shared,
+            limit,
+            "a kernel was not launched: more dynamic shared memory than its attribute \
+             MAX_DYNAMIC_SHARED_SIZE_BYTES (cuFuncSetAttribute)"
+        );
+        return Err(Code::INVALID_VALUE);
+    }
     let machine = &context.gpu.machine;
     let prepared = machine.prepare(&module.code, function.kernel()?, grid, params);
     let prepared = prepared.map_err(|error| {
@@ -166,6 +177,21 @@ unsafe fn launch(
     })
 }
 
+/// The function of this name: it queues a kernel.
+fn launch_by(
+    name: &str,
+    function: u64,
+    grid: Grid,
+    stream: (u64, u64),
+    params: &Params,
+    is_cooperative: bool,
+) -> u32 {
+    with_context(name, |context| {
+        // SAFETY: the driver's caller promises parameters as documented.
+        unsafe { launch(context, function, grid, stream, params, is_cooperative) }
+    })
+}
+
 pub extern "C" fn cuLaunchKernel<const DEFAULT: u64>(
     function: u64,
     grid_x: u32,
@@ -179,24 +205,13 @@ pub extern "C" fn cuLaunchKernel<const DEFAULT: u64>(
     each: *const *const c_void,
     extra: *const *const c_void,
 ) -> u32 {
-    with_context("cuLaunchKernel", |context| {
-        let grid = Grid {
-            grid: [grid_x, grid_y, grid_z],
-            block: [block_x, block_y, block_z],
-            shared,
-        };
-        // SAFETY: the driver's caller promises parameters as documented.
-        unsafe {
-            launch(
-                context,
-                function,
-                grid,
-                (stream, DEFAULT),
-                &Params { each, extra },
-                false,
-            )
-        }
-    })
+    let grid = Grid {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared,
+    };
+    let (stream, params) = ((stream, DEFAULT), Params { each, extra });
+    launch_by("cuLaunchKernel", function, grid, stream, &params, false)
 }
 
 pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
@@ -211,25 +226,21 @@ pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
     stream: u64,
     each: *const *const c_void,
 ) -> u32 {
-    with_context("cuLaunchCooperativeKernel", |context| {
-        let grid = Grid {
-            grid: [grid_x, grid_y, grid_z],
-            block: [block_x, block_y, block_z],
-            shared,
-        };
-        let extra = std::ptr::null();
-        // SAFETY: the driver's caller promises parameters as documented.
-        unsafe {
-            launch(
-                context,
-                function,
-                grid,
-                (stream, DEFAULT),
-                &Params { each, extra },
-                true,
-            )
-        }
-    })
+    let grid = Grid {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared,
+    };
+    let extra = std::ptr::null();
+    let (stream, params) = ((stream, DEFAULT), Params { each, extra });
+    launch_by(
+        "cuLaunchCooperativeKernel",
+        function,
+        grid,
+        stream,
+        &params,
+        true,
+    )
 }
 
 /// What the attributes of a launch ask for: whether it is cooperative.

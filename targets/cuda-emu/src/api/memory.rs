@@ -9,11 +9,11 @@ use cudarc::driver::sys::{
 use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
-use crate::driver::{pinned, with_context, with_owner};
+use crate::driver::{pinned, sharing, with_context, with_owner};
 use crate::pointers::Out;
 use crate::settings::settings;
 use crate::state::Context;
-use crate::state::memory::PinnedKind;
+use crate::state::memory::{MappedElsewhere, PinnedKind};
 
 /// Lower addresses are offsets in shared and local memory for the emulator.
 const LOWEST: u64 = 1 << 32;
@@ -99,7 +99,8 @@ fn alloc_host(context: &Context, host: Out<u64>, bytes: usize, flags: u32) -> An
     if flags & !KNOWN != 0 {
         return Err(Code::INVALID_VALUE);
     }
-    host.set(context.alloc_pinned(bytes, PinnedKind::Host(flags))?)
+    let others = sharing(context, flags & CU_MEMHOSTALLOC_PORTABLE != 0);
+    host.set(context.alloc_pinned(bytes, PinnedKind::Host(flags), &others)?)
 }
 
 pub extern "C" fn cuMemHostAlloc(host: Out<u64>, bytes: usize, flags: u32) -> u32 {
@@ -120,7 +121,8 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: u32)
         if !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
         }
-        address.set(context.alloc_pinned(bytes, PinnedKind::Managed)?)
+        let others = sharing(context, false);
+        address.set(context.alloc_pinned(bytes, PinnedKind::Managed, &others)?)
     })
 }
 
@@ -198,7 +200,10 @@ pub extern "C" fn cuMemHostRegister_v2(host: u64, bytes: usize, flags: u32) -> u
         {
             return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
         }
-        lock(&context.owned).registered.insert(host, flags);
+        let others = sharing(context, flags & CU_MEMHOSTREGISTER_PORTABLE != 0);
+        // SAFETY: as above; unregistering it drops this.
+        let elsewhere = unsafe { MappedElsewhere::on(&others, pointer, bytes as u64) };
+        lock(&context.owned).registered.insert(host, elsewhere);
         Ok(())
     })
 }
@@ -208,7 +213,7 @@ pub extern "C" fn cuMemHostUnregister(host: u64) -> u32 {
     let is_owner = |context: &Context| lock(&context.owned).registered.contains_key(&host);
     with_owner("cuMemHostUnregister", is_owner, |context| {
         let known = lock(&context.owned).registered.remove(&host);
-        known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?;
+        let _elsewhere = known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?;
         let waited = context.wait();
         context.gpu.machine.memory().unregister(host);
         waited

@@ -41,10 +41,7 @@ pub extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
         let mut owned = lock(&context.owned);
         let destroyed = owned.streams.remove(&stream);
         let destroyed = destroyed.ok_or(Code::INVALID_HANDLE)?;
-        destroyed.close();
-        // Its work goes on, and others still wait for it.
-        owned.ending.retain(|stream| !stream.end().is_reached());
-        owned.ending.push(destroyed);
+        owned.close(destroyed);
         Ok(())
     })
 }

@@ -1,11 +1,12 @@
 //! Looking functions up by name.
 
 use std::ffi::c_void;
+use std::sync::Once;
 
 use super::function;
 use crate::code::{Answer, Code};
 use crate::driver::with_driver;
-use crate::pointers::{Out, Text};
+use crate::pointers::{In, Out, Text};
 use crate::settings::settings;
 
 /// The versions of CUDA that have introduced a version of a function which has several; all other
@@ -125,9 +126,26 @@ pub extern "C" fn cuGetProcAddress(
     })
 }
 
-/// There are no tables that NVIDIA does not document.
-pub extern "C" fn cuGetExportTable(table: Out<*const c_void>, _id: *const c_void) -> u32 {
+/// The table for which NVIDIA's runtime library asks before anything else.
+const OF_RUNTIME: [u8; 16] = [
+    0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9,
+];
+
+/// There are no tables that NVIDIA does not document. Its compiler library works without them, its runtime library
+/// does not.
+pub extern "C" fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) -> u32 {
     with_driver("cuGetExportTable", |_| {
+        let id = id.get()?;
+        static ONCE: Once = Once::new();
+        if id == OF_RUNTIME {
+            ONCE.call_once(|| {
+                tracing::warn!(
+                    "NVIDIA's runtime library works with NVIDIA's driver only: run the program by `revoff emulate`, \
+                     and link it dynamically (nvcc -cudart shared) or with the library in `revoff emulate --path`"
+                );
+            });
+        }
+        tracing::debug!(?id, "a table that NVIDIA does not document was asked for");
         table.set(std::ptr::null())?;
         Err(Code::NOT_FOUND)
     })

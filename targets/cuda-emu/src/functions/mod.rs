@@ -46,6 +46,7 @@ macro_rules! driver_functions {
                 cuDeviceGetName: $crate::api::device::cuDeviceGetName;
                 cuDeviceGetP2PAttribute: $crate::api::device::cuDeviceGetP2PAttribute;
                 cuDeviceGetPCIBusId: $crate::api::device::cuDeviceGetPCIBusId;
+                cuDeviceGetUuid: $crate::api::device::cuDeviceGetUuid_v2;
                 cuDeviceGetUuid_v2: $crate::api::device::cuDeviceGetUuid_v2;
                 cuDevicePrimaryCtxGetState: $crate::api::primary::cuDevicePrimaryCtxGetState;
                 cuDevicePrimaryCtxRelease_v2: $crate::api::primary::cuDevicePrimaryCtxRelease_v2;
@@ -243,7 +244,6 @@ macro_rules! driver_functions {
                 cuDeviceGetNvSciSyncAttributes;
                 cuDeviceGetProperties;
                 cuDeviceGetTexture1DLinearMaxWidth;
-                cuDeviceGetUuid;
                 cuDeviceGraphMemTrim;
                 cuDevicePrimaryCtxRelease;
                 cuDevicePrimaryCtxReset;

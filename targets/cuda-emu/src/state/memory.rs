@@ -8,6 +8,7 @@ use emu_driver::process::lock;
 use ptx_emu::Memory;
 
 use super::Context;
+use super::gpu::Gpu;
 use crate::code::{Answer, Code};
 
 /// Device memory.
@@ -26,8 +27,41 @@ pub(crate) enum PinnedKind {
     Managed,
 }
 
+/// Memory of the host that other GPUs reach, too, until this is dropped.
+#[derive(Default)]
+pub(crate) struct MappedElsewhere {
+    memories: Vec<Arc<Memory>>,
+    address: u64,
+}
+
+impl MappedElsewhere {
+    /// Maps a range on other GPUs.
+    ///
+    /// # Safety
+    /// The range stays valid until the result is dropped, and is accessed meanwhile as device memory is:
+    /// atomically, or ordered with the accesses of kernels.
+    pub(crate) unsafe fn on(gpus: &[Arc<Gpu>], host: NonNull<u8>, bytes: u64) -> Self {
+        let memories = gpus.iter().map(|gpu| gpu.machine.memory());
+        // SAFETY: the caller's promise.
+        let mapped = memories.filter(|memory| unsafe { memory.register(host, bytes) });
+        Self {
+            memories: mapped.cloned().collect(),
+            address: host.as_ptr().expose_provenance() as u64,
+        }
+    }
+}
+
+impl Drop for MappedElsewhere {
+    fn drop(&mut self) {
+        for memory in &self.memories {
+            memory.unregister(self.address);
+        }
+    }
+}
+
 /// Pinned memory.
 pub(crate) struct Pinned {
+    elsewhere: MappedElsewhere,
     memory: Arc<Memory>,
     pub(crate) host: NonNull<u8>,
     /// The device's address.
@@ -43,6 +77,8 @@ unsafe impl Sync for Pinned {}
 
 impl Drop for Pinned {
     fn drop(&mut self) {
+        // First, since the memory may be another's afterwards.
+        self.elsewhere = MappedElsewhere::default();
         self.memory.free(self.address);
     }
 }
@@ -63,7 +99,13 @@ impl Context {
         Ok(address)
     }
 
-    pub(crate) fn alloc_pinned(&self, bytes: usize, kind: PinnedKind) -> Answer<u64> {
+    /// Allocates pinned memory, which `others` reach, too.
+    pub(crate) fn alloc_pinned(
+        &self,
+        bytes: usize,
+        kind: PinnedKind,
+        others: &[Arc<Gpu>],
+    ) -> Answer<u64> {
         if bytes == 0 {
             return Err(Code::INVALID_VALUE);
         }
@@ -73,7 +115,11 @@ impl Context {
             // SAFETY: the memory has that many bytes and is not shared yet.
             unsafe { soil(host.as_ptr(), bytes) };
         }
+        // SAFETY: `Pinned` keeps the memory, and unmaps it before it frees it; copies and kernels access it
+        // as that of this GPU.
+        let elsewhere = unsafe { MappedElsewhere::on(others, host, size) };
         let pinned = Arc::new(Pinned {
+            elsewhere,
             memory: Arc::clone(memory),
             host,
             address,

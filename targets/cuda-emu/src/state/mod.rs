@@ -18,7 +18,8 @@ pub(crate) mod progress;
 pub(crate) mod stream;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::ThreadId;
 
 use emu_driver::process::{handle, lock};
@@ -28,7 +29,7 @@ use self::engine::Engine;
 use self::event::Event;
 use self::gpu::Gpu;
 use self::linker::Linker;
-use self::memory::{Block, Pinned};
+use self::memory::{Block, MappedElsewhere, Pinned};
 use self::module::Module;
 use self::progress::Progress;
 use self::stream::Stream;
@@ -37,6 +38,8 @@ use crate::settings::settings;
 
 /// A context.
 pub(crate) struct Context {
+    /// Itself.
+    this: Weak<Self>,
     pub(crate) handle: u64,
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) flags: u32,
@@ -46,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) owned: Mutex<Owned>,
     /// By the numbers of `CUlimit`, those that were set.
     pub(crate) limits: Mutex<HashMap<u32, usize>>,
+    /// A `CUfunc_cache`, which changes nothing.
+    pub(crate) cache_config: AtomicU32,
     /// Kernels that may be running.
     kernels: Mutex<Vec<Running>>,
     /// What broke it.
@@ -57,8 +62,8 @@ pub(crate) struct Context {
 pub(crate) struct Owned {
     pub(crate) blocks: BTreeMap<u64, Block>,
     pub(crate) pinned: BTreeMap<u64, Arc<Pinned>>,
-    /// Memory of the host's that is mapped: flags.
-    pub(crate) registered: BTreeMap<u64, u32>,
+    /// Memory of the host's that is mapped.
+    pub(crate) registered: BTreeMap<u64, MappedElsewhere>,
     pub(crate) streams: HashMap<u64, Arc<Stream>>,
     /// Streams that were destroyed and have pending work.
     pub(crate) ending: Vec<Arc<Stream>>,
@@ -80,6 +85,13 @@ impl Owned {
         self.streams.values().chain(&self.ending).chain(default)
     }
 
+    /// Closes a stream that is not in the lists any more. Its work goes on, and others still wait for it.
+    pub(crate) fn close(&mut self, stream: Arc<Stream>) {
+        stream.close();
+        self.ending.retain(|stream| !stream.end().is_reached());
+        self.ending.push(stream);
+    }
+
     /// All modules.
     pub(crate) fn all_modules(&self) -> impl Iterator<Item = &Arc<Module>> {
         self.modules.values().chain(self.libraries.values())
@@ -88,7 +100,8 @@ impl Owned {
 
 impl Context {
     pub(crate) fn new(gpu: Arc<Gpu>, flags: u32, is_primary: bool) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
             handle: handle(),
             gpu,
             flags,
@@ -97,6 +110,7 @@ impl Context {
             engine: Arc::default(),
             owned: Mutex::default(),
             limits: Mutex::default(),
+            cache_config: AtomicU32::new(0),
             kernels: Mutex::default(),
             fault: Mutex::default(),
         })

@@ -13,6 +13,8 @@ use crate::image::{NoPtx, Part};
 /// A loaded image.
 pub(crate) struct Module {
     pub(crate) handle: u64,
+    /// The newest architecture that its texts name: 70 for `.target sm_70`.
+    pub(crate) target: u32,
     pub(crate) code: Arc<ptx_emu::Module>,
     /// Handles of its functions, by their names. GCC's plugin asks for functions that only device code
     /// calls, too, so these have handles as kernels do.
@@ -27,6 +29,15 @@ pub(crate) struct Function {
     pub(crate) name: Arc<str>,
     /// None for a function that only device code calls.
     kernel: Option<Kernel>,
+    /// Bytes of shared memory that a launch may add, if the program has set them.
+    pub(crate) dynamic: Option<u32>,
+}
+
+/// Sets how many bytes of shared memory a launch of a function may add.
+pub(crate) fn set_dynamic(function: u64, bytes: u32) {
+    if let Some(function) = lock(&FUNCTIONS).get_mut(&function) {
+        function.dynamic = Some(bytes);
+    }
 }
 
 impl Function {
@@ -34,6 +45,19 @@ impl Function {
     pub(crate) fn kernel(&self) -> Answer<Kernel> {
         self.kernel.ok_or(Code::INVALID_HANDLE)
     }
+}
+
+/// The architecture that a text is for; 0 if it names none.
+fn target(text: &str) -> u32 {
+    let names = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(".target"));
+    let number = names.and_then(|names| {
+        let digits = names.trim_start().strip_prefix("sm_")?;
+        let end = digits.find(|c: char| !c.is_ascii_digit());
+        digits[..end.unwrap_or(digits.len())].parse().ok()
+    });
+    number.unwrap_or(0)
 }
 
 /// The functions of all contexts, by their handles.
@@ -68,6 +92,8 @@ impl Module {
 impl Context {
     /// Loads texts as one module, which nobody owns yet.
     pub(crate) fn load(&self, parts: &[Part]) -> Result<Module, NoPtx> {
+        let targets = parts.iter().map(|part| target(&part.text));
+        let target = targets.max().unwrap_or(0);
         let parts: Vec<_> = parts
             .iter()
             .map(|Part { name, text }| ptx_emu::Part { name, text })
@@ -92,6 +118,7 @@ impl Context {
                 module,
                 name: name.into(),
                 kernel,
+                dynamic: None,
             };
             all.insert(handle, function);
             (name.to_owned(), handle)
@@ -100,6 +127,7 @@ impl Context {
         drop(all);
         Ok(Module {
             handle: module,
+            target,
             code,
             functions,
         })
@@ -120,5 +148,23 @@ impl Context {
         let found = found.ok_or(Code::INVALID_HANDLE)?;
         let module = self.module(found.module)?;
         Ok((found, module))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    #[test]
+    fn a_text_names_its_architecture() {
+        for (text, expected) in [
+            (".version 8.0\n.target sm_70\n", 70),
+            ("// a\n  .target\tsm_90a, debug\r\n", 90),
+            (".target sm_100", 100),
+            (".version 8.0\n.target texmode_unified", 0),
+            ("", 0),
+        ] {
+            assert_eq!(target(text), expected, "{text:?}");
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Streams: one thread each, which performs operations in order.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::ThreadId;
 
 use cudarc::driver::sys::CUstream_flags;
 use emu_driver::process::lock;
@@ -22,8 +24,31 @@ pub(crate) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u
 /// The highest priority; the lowest is 0.
 pub(crate) const HIGHEST_PRIORITY: i32 = -5;
 
-/// An operation of a stream.
-type Work = Box<dyn FnOnce() -> Answer + Send>;
+/// What is queued in a stream.
+enum Work {
+    /// It does not begin in a broken context, and its error breaks the context.
+    Operation(Box<dyn FnOnce() -> Answer + Send>),
+    /// It always runs, with the context's error, if there is one.
+    Callback(Box<dyn FnOnce(Code) + Send>),
+}
+
+impl Work {
+    /// Runs it. A fault of the emulator's own counts as an error: nobody would wait for the end of this thread.
+    fn run(self, progress: &Progress) {
+        let broken = progress.broken();
+        let done = catch_unwind(AssertUnwindSafe(|| match self {
+            Self::Operation(_) if broken.is_some() => Ok(()),
+            Self::Operation(run) => run(),
+            Self::Callback(run) => {
+                run(broken.unwrap_or(Code::SUCCESS));
+                Ok(())
+            }
+        }));
+        if let Err(code) = done.unwrap_or(Err(Code::UNKNOWN)) {
+            progress.break_with(code);
+        }
+    }
+}
 
 /// What a stream waits for without being told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,14 +149,7 @@ impl Stream {
 
     fn work(&self, work: &Receiver<Work>) {
         for work in work {
-            // Nothing starts in a broken context. A fault of the emulator's own breaks it: nobody would
-            // wait for the end of this thread.
-            if self.progress.broken().is_none() {
-                let done = catch_unwind(AssertUnwindSafe(work));
-                if let Err(code) = done.unwrap_or(Err(Code::UNKNOWN)) {
-                    self.progress.break_with(code);
-                }
-            }
+            work.run(&self.progress);
             self.progress.advance(|| {
                 // Release: see `is_reached`.
                 self.done.fetch_add(1, Ordering::Release);
@@ -140,7 +158,7 @@ impl Stream {
         self.progress.remove_worker();
     }
 
-    /// Queues an operation. Its error breaks the context.
+    /// Queues an operation.
     fn queue(self: &Arc<Self>, work: Work) -> Answer {
         let mut queued = lock(&self.queued);
         if queued.is_closed {
@@ -172,6 +190,36 @@ impl Stream {
     }
 }
 
+/// The default streams of a thread, in several contexts, which its end closes.
+#[derive(Default)]
+struct OfThread(Vec<(ThreadId, Weak<Context>)>);
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        for (thread, context) in self.0.drain(..) {
+            let Some(context) = context.upgrade() else {
+                continue;
+            };
+            let mut owned = lock(&context.owned);
+            if let Some(stream) = owned.of_threads.remove(&thread) {
+                owned.close(stream);
+            }
+        }
+    }
+}
+
+thread_local! {
+    static OF_THREAD: RefCell<OfThread> = RefCell::default();
+}
+
+/// Closes a thread's default stream in a context when the thread ends. A thread that makes it while it ends
+/// leaves it to the context.
+fn close_at_the_end_of(thread: ThreadId, context: &Weak<Context>) {
+    let _ = OF_THREAD.try_with(|streams| {
+        streams.borrow_mut().0.push((thread, Weak::clone(context)));
+    });
+}
+
 impl Context {
     /// The stream with this handle; `default` is that of 0.
     pub(crate) fn stream(&self, stream: u64, default: u64) -> Answer<Arc<Stream>> {
@@ -186,7 +234,10 @@ impl Context {
             }
             PER_THREAD => {
                 let thread = std::thread::current().id();
-                let new = || Stream::new(self, PER_THREAD, Order::Blocking, 0);
+                let new = || {
+                    close_at_the_end_of(thread, &self.this);
+                    Stream::new(self, PER_THREAD, Order::Blocking, 0)
+                };
                 Ok(Arc::clone(
                     owned.of_threads.entry(thread).or_insert_with(new),
                 ))
@@ -226,10 +277,26 @@ impl Context {
         work: impl FnOnce() -> Answer + Send + 'static,
     ) -> Answer {
         let implied = self.implied(stream);
-        stream.queue(Box::new(move || {
+        stream.queue(Work::Operation(Box::new(move || {
             implied.iter().try_for_each(Place::wait)?;
             work()
-        }))
+        })))
+    }
+
+    /// Queues a callback, which also runs after an error.
+    pub(crate) fn queue_callback(
+        &self,
+        stream: &Arc<Stream>,
+        run: impl FnOnce(Code) + Send + 'static,
+    ) -> Answer {
+        let implied = self.implied(stream);
+        let progress = Arc::clone(&self.progress);
+        stream.queue(Work::Callback(Box::new(move |code| {
+            // An error ends the waits.
+            let waited = implied.iter().try_for_each(Place::wait);
+            let code = waited.err().or(progress.broken()).unwrap_or(code);
+            run(code);
+        })))
     }
 
     /// Whether everything that precedes the next operation of a stream is done.
@@ -260,9 +327,7 @@ mod tests {
     use super::*;
     use crate::state::gpu::{Gpu, GpuOptions};
 
-    /// A caller that found its context unbroken must not take a later fault for success.
-    #[test]
-    fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
+    fn context() -> Arc<Context> {
         let options = GpuOptions {
             machine: ptx_emu::Options {
                 memory: 1 << 20,
@@ -271,8 +336,39 @@ mod tests {
             is_strict: true,
             report: Arc::new(|_| ()),
         };
-        let gpu = Gpu::new(0, options).unwrap();
-        let context = Context::new(Arc::new(gpu), 0, true);
+        Context::new(Arc::new(Gpu::new(0, options).unwrap()), 0, true)
+    }
+
+    /// The default stream of a thread does not outlive the thread, but its work does.
+    #[test]
+    fn the_end_of_a_thread_closes_its_stream() {
+        let context = context();
+        for number in 0..20 {
+            let thread = {
+                let context = Arc::clone(&context);
+                std::thread::spawn(move || {
+                    let stream = context.stream(0, PER_THREAD).unwrap();
+                    context.queue(&stream, || Ok(())).unwrap();
+                    assert_eq!(lock(&context.owned).of_threads.len(), 1, "{number}");
+                    stream
+                })
+            };
+            let stream = thread.join().unwrap();
+            assert!(lock(&context.owned).of_threads.is_empty());
+            stream.end().wait().unwrap();
+        }
+        let later = context.stream(0, PER_THREAD).unwrap();
+        context.queue(&later, || Ok(())).unwrap();
+        later.end().wait().unwrap();
+        assert_eq!(lock(&context.owned).of_threads.len(), 1);
+        assert!(lock(&context.owned).ending.len() <= 2);
+        later.close();
+    }
+
+    /// A caller that found its context unbroken must not take a later fault for success.
+    #[test]
+    fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
+        let context = context();
         let stream = context.stream(0, LEGACY).unwrap();
         assert_eq!(context.progress.broken(), None);
         context.queue(&stream, || Err(Code::LAUNCH_FAILED)).unwrap();

@@ -5,25 +5,10 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr::null_mut;
 
 use crate::gpu::{Gpu, KERNELS, cu, works};
+use crate::random::{Random, rounds};
 
 /// Calls, unless the environment asks for more.
 const ROUNDS: u64 = 20_000;
-
-/// A generator of random numbers (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 33) as usize % end
-    }
-}
 
 /// What earlier calls have returned, valid or not any more.
 #[derive(Default)]
@@ -43,16 +28,13 @@ impl Seen {
 
 #[test]
 fn random_calls_return() {
-    let rounds = std::env::var("REVOFF_TEST_ROUNDS")
-        .ok()
-        .and_then(|text| text.parse().ok());
     let mut gpu = Gpu::with(false);
     let kernels = CString::new(KERNELS).unwrap();
-    let (mut random, mut seen) = (Random(0x1234_5678_9abc_def1), Seen::default());
+    let (mut random, mut seen) = (Random::new(1), Seen::default());
     let mut succeeded = 0u64;
     let mut buffer = vec![0u8; 4096];
     let buffer = buffer.as_mut_ptr();
-    for round in 0..rounds.unwrap_or(ROUNDS) {
+    for round in 0..rounds(ROUNDS) {
         if round % 5000 == 4999 {
             // What was never freed slows everything down.
             drop(gpu);

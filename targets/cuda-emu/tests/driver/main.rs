@@ -1,7 +1,9 @@
 //! The driver does what NVIDIA documents, and rejects what it should.
 
+mod files;
 mod forged;
 mod gpu;
+mod random;
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -727,4 +729,251 @@ fn leaks_are_counted() {
     assert_eq!(cuda_emu::counts().leaks, 0);
     drop(gpu);
     assert_eq!(cuda_emu::counts().leaks, 4);
+}
+
+/// Copies between two GPUs, and pinned memory that both reach.
+#[test]
+fn two_gpus_share_memory() {
+    let (one, two) = (Gpu::with(false), Gpu::with(false));
+    let there = two.alloc(8);
+    one.enter();
+    let (here, pinned) = (one.alloc(8), one.pinned(8).cast::<u64>());
+    let mut own = Box::new(5u64);
+    let registered = &raw mut *own;
+    works(cu!(cuMemHostRegister_v2(registered => *mut u64, 8 => usize, 0 => u32)));
+    // SAFETY: no kernel runs.
+    unsafe { pinned.write(7) };
+    works(cu!(cuMemcpyHtoD_v2(here => u64, pinned => *mut u64, 8 => usize)));
+    works(cu!(cuMemcpyPeer(
+        there => u64, two.context => u64, here => u64, one.context => u64, 8 => usize
+    )));
+    let wrong = cu!(cuMemcpyPeer(
+        there => u64, two.context => u64, here => u64, one.context => u64, 16 => usize
+    ));
+    is(wrong, CUDA_ERROR_INVALID_VALUE);
+    two.enter();
+    assert_eq!(copy_back(there, 8), Ok(7u64.to_ne_bytes().to_vec()));
+    // A kernel of the other GPU writes to the memory that this one has pinned or registered.
+    let (add, _) = two.kernel("add");
+    for mut to in [pinned, registered] {
+        let (mut first, mut second) = (40u32, 2u64);
+        let mut params: [*mut c_void; 3] = [
+            (&raw mut first).cast(),
+            (&raw mut second).cast(),
+            (&raw mut to).cast(),
+        ];
+        works(launch(add, 0, &mut params));
+        works(cu!(cuCtxSynchronize()));
+        // SAFETY: the kernel has ended.
+        assert_eq!(unsafe { to.read_volatile() }, 42);
+    }
+    one.enter();
+    works(cu!(cuMemHostUnregister(registered => *mut u64)));
+    works(cu!(cuMemFreeHost(pinned => *mut u64)));
+    two.enter();
+    let mut address = 0u64;
+    let mapped = cu!(cuMemHostGetDevicePointer_v2(
+        &raw mut address => *mut u64, pinned => *mut u64, 0 => u32
+    ));
+    is(mapped, CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuMemFree_v2(there => u64)));
+    one.enter();
+    works(cu!(cuMemFree_v2(here => u64)));
+}
+
+/// As on hardware, a launch with more than 48 KiB needs the kernel's attribute.
+#[test]
+fn much_shared_memory_is_asked_for() {
+    const MAX_DYNAMIC: u32 = 8;
+    let gpu = Gpu::new();
+    let (add, _) = gpu.kernel("add");
+    let sum = gpu.pinned(8).cast::<u64>();
+    let run = |shared: u32| {
+        let (mut first, mut second, mut to) = (40u32, 2u64, sum);
+        let mut params: [*mut c_void; 3] = [
+            (&raw mut first).cast(),
+            (&raw mut second).cast(),
+            (&raw mut to).cast(),
+        ];
+        let extra: *mut *mut c_void = null_mut();
+        cu!(cuLaunchKernel(
+            add => u64, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, shared => u32,
+            0 => u64, params.as_mut_ptr() => *mut *mut c_void, extra => *mut *mut c_void
+        ))
+    };
+    let attribute = || {
+        let mut value = 0i32;
+        works(cu!(cuFuncGetAttribute(&raw mut value => *mut i32, MAX_DYNAMIC => u32, add => u64)));
+        value
+    };
+    let set = |value: i32| cu!(cuFuncSetAttribute(add => u64, MAX_DYNAMIC => u32, value => i32));
+    assert_eq!(attribute(), 48 << 10);
+    works(run(48 << 10));
+    is(run(49 << 10), CUDA_ERROR_INVALID_VALUE);
+    works(set(100 << 10));
+    assert_eq!(attribute(), 100 << 10);
+    works(run(100 << 10));
+    is(run(101 << 10), CUDA_ERROR_INVALID_VALUE);
+    is(set(1 << 20), CUDA_ERROR_INVALID_VALUE);
+    is(set(-1), CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuCtxSynchronize()));
+}
+
+/// As documented, callbacks run after an error and get it; functions of the host do not run.
+#[test]
+fn callbacks_run_after_a_fault() {
+    static STATUS: AtomicU32 = AtomicU32::new(u32::MAX);
+    static CALLED: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn callback(_stream: u64, status: u32, _data: *mut c_void) {
+        STATUS.store(status, Ordering::SeqCst);
+    }
+    extern "C" fn function(_data: *mut c_void) {
+        CALLED.fetch_add(1, Ordering::SeqCst);
+    }
+    let gpu = Gpu::new();
+    let stream = gpu.stream();
+    let (add, _) = gpu.kernel("add");
+    let (mut first, mut second, mut nowhere) = (40u32, 2u64, 8u64);
+    let mut params: [*mut c_void; 3] = [
+        (&raw mut first).cast(),
+        (&raw mut second).cast(),
+        (&raw mut nowhere).cast(),
+    ];
+    // Everything is queued before the fault.
+    let flag = gpu.pinned(4);
+    // SAFETY: nobody uses it yet.
+    unsafe { flag.write(0) };
+    let wait = cu!(cuStreamWaitValue32_v2(stream => u64, flag => *mut u32, 1 => u32, 1 => u32));
+    works(wait);
+    works(launch(add, stream, &mut params));
+    let none: *mut c_void = null_mut();
+    works(cu!(cuLaunchHostFunc(
+        stream => u64, function as *const c_void => *const c_void, none => *mut c_void
+    )));
+    works(cu!(cuStreamAddCallback(
+        stream => u64, callback as *const c_void => *const c_void, none => *mut c_void, 0 => u32
+    )));
+    // SAFETY: the stream reads it atomically.
+    unsafe { AtomicU32::from_ptr(flag) }.store(1, Ordering::SeqCst);
+    is(
+        cu!(cuStreamSynchronize(stream => u64)),
+        CUDA_ERROR_ILLEGAL_ADDRESS,
+    );
+    while STATUS.load(Ordering::SeqCst) == u32::MAX {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    is(STATUS.load(Ordering::SeqCst), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_eq!(CALLED.load(Ordering::SeqCst), 0);
+}
+
+/// A copy of rows touches nothing between them, on either side.
+#[test]
+fn rows_leave_out_what_is_between_them() {
+    const PAGE: usize = 4096;
+    let gpu = Gpu::new();
+    // Two rows at the ends of two pages, with a page between them that cannot be read.
+    // SAFETY: new memory.
+    let memory = unsafe {
+        libc::mmap(
+            null_mut(),
+            3 * PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    assert_ne!(memory, libc::MAP_FAILED);
+    let rows = memory.cast::<u8>();
+    // SAFETY: within the memory.
+    unsafe {
+        rows.write_bytes(1, 16);
+        rows.add(2 * PAGE).write_bytes(2, 16);
+        assert_eq!(
+            libc::mprotect(rows.add(PAGE).cast(), PAGE, libc::PROT_NONE),
+            0
+        );
+    }
+    let device = gpu.alloc(64);
+    works(cu!(cuMemsetD8_v2(device => u64, 9 => u8, 64 => usize)));
+    let copy = cudarc::driver::sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: cudarc::driver::sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        srcHost: memory,
+        srcDevice: 0,
+        srcArray: null_mut(),
+        srcPitch: 2 * PAGE,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: cudarc::driver::sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: null_mut(),
+        dstDevice: device,
+        dstArray: null_mut(),
+        dstPitch: 32,
+        WidthInBytes: 16,
+        Height: 2,
+    };
+    works(cu!(cuMemcpy2D_v2(&raw const copy => *const cudarc::driver::sys::CUDA_MEMCPY2D)));
+    let found = copy_back(device, 64).unwrap();
+    let expected = [[1u8; 16], [9; 16], [2; 16], [9; 16]].concat();
+    assert_eq!(found, expected);
+    works(cu!(cuMemFree_v2(device => u64)));
+    // SAFETY: nothing uses it any more.
+    unsafe { libc::munmap(memory, 3 * PAGE) };
+}
+
+/// Threads with streams of their own, and with the default stream of each, in one context.
+#[test]
+fn many_threads_use_one_context() {
+    const THREADS: u32 = 16;
+    const PER_THREAD: u64 = 2;
+    let gpu = Gpu::with(false);
+    let (add, _) = gpu.kernel("add");
+    let work = |number: u32| {
+        gpu.enter();
+        let own = gpu.stream();
+        for round in 0..20u32 {
+            let stream = if round % 2 == 0 { own } else { PER_THREAD };
+            let sum = gpu.alloc(8);
+            let (mut first, mut second, mut to) = (number, u64::from(round), sum);
+            let mut params: [*mut c_void; 3] = [
+                (&raw mut first).cast(),
+                (&raw mut second).cast(),
+                (&raw mut to).cast(),
+            ];
+            works(launch(add, stream, &mut params));
+            let mut found = 0u64;
+            works(cu!(cuMemcpyDtoHAsync_v2(
+                &raw mut found => *mut u64, sum => u64, 8 => usize, stream => u64
+            )));
+            works(cu!(cuStreamSynchronize(stream => u64)));
+            assert_eq!(found, u64::from(number + round));
+            works(cu!(cuMemFree_v2(sum => u64)));
+        }
+        works(cu!(cuStreamDestroy_v2(own => u64)));
+    };
+    std::thread::scope(|scope| {
+        for number in 0..THREADS {
+            let work = &work;
+            scope.spawn(move || work(number));
+        }
+    });
+    gpu.enter();
+    works(cu!(cuCtxSynchronize()));
+}
+
+#[test]
+fn settings_of_a_context_are_remembered() {
+    let _gpu = Gpu::new();
+    let (mut cache, mut stack) = (9u32, 0usize);
+    works(cu!(cuCtxGetCacheConfig(&raw mut cache => *mut u32)));
+    assert_eq!(cache, 0);
+    works(cu!(cuCtxSetCacheConfig(2 => u32)));
+    is(cu!(cuCtxSetCacheConfig(4 => u32)), CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuCtxGetCacheConfig(&raw mut cache => *mut u32)));
+    assert_eq!(cache, 2);
+    works(cu!(cuCtxSetLimit(0 => u32, 4096 => usize)));
+    works(cu!(cuCtxGetLimit(&raw mut stack => *mut usize, 0 => u32)));
+    assert_eq!(stack, 4096);
 }

@@ -18,6 +18,7 @@
 //! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 mod bad;
+mod driver_calls;
 
 use std::env;
 use std::fs;
@@ -330,6 +331,7 @@ fn main() -> ExitCode {
     let is_emulated = devices.iter().any(|device| device.starts_with("emu"));
     if is_emulated && bench.as_ref().map_or(true, |bench| bench.gcc().is_some()) {
         trials.extend(with_gccs_plugin(bench.as_ref().ok(), &programs));
+        trials.extend(driver_calls(bench.as_ref().ok(), &programs));
     }
     // For programs built earlier there is no GCC to check their contents.
     let from_gcc = bench.as_ref().map_or(true, |bench| bench.gcc().is_some());
@@ -396,6 +398,17 @@ fn with_gccs_plugin(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tri
         .with_ignored_flag(bench.is_none())
     };
     WITH_GCCS_PLUGIN.iter().map(trial).collect()
+}
+
+/// The test of what a call to the host costs in calls of the driver.
+fn driver_calls(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Option<Trial> {
+    let mut named = programs.iter();
+    let program = named
+        .find(|program| program.name == driver_calls::PROGRAM)?
+        .clone();
+    let title = "gccs_plugin::driver_calls".to_owned();
+    let trial = test(bench, title, move |bench| bench.test_driver_calls(&program));
+    Some(trial.with_ignored_flag(bench.is_none()))
 }
 
 /// The tests of error messages.

@@ -2,10 +2,10 @@
 //! so a separate process.
 
 use conformance::{Target, process, stand_in};
-use host_rt::device::DeviceError;
 use host_rt::device::LossReason;
+use host_rt::device::{BlockShape, DeviceError};
 use host_rt::image::ImageError;
-use host_rt::{Functions, Image, RuntimeError};
+use host_rt::{Functions, Grid, Image, RuntimeError};
 
 use crate::image::image;
 use crate::refusal::{assert_names, refusal};
@@ -25,6 +25,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(no_unified_addressing).alone_with(&[("REVOFF_EMU_UNIFIED", "0")]),
     test!(no_memory_pools).alone_with(&[("REVOFF_EMU_POOLS", "0")]),
     test!(out_of_memory),
+    test!(much_shared_memory_is_asked_for),
     test!(out_of_pinned_memory).alone_with(&[("REVOFF_EMU_FAIL", "cuMemHostAlloc:2=2")]),
     test!(the_compiler_says_why),
     test!(the_linker_says_why),
@@ -182,6 +183,31 @@ fn frees_may_wait_for_kernels(target: &Target) {
         what
     });
     Session::on(&runtime, &image(target), &functions).works();
+}
+
+/// Above 48 KiB, the driver wants to be asked before the launch.
+fn much_shared_memory_is_asked_for(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let counts = session.zeroed::<u32>(1);
+    let run = |shared_bytes| {
+        let kernel = session.program.kernel("add_one").unwrap();
+        let kernel = kernel.with_block(BlockShape {
+            shared_bytes,
+            ..BlockShape::default()
+        });
+        let grid = Grid {
+            teams: 1,
+            threads: 1,
+        };
+        // SAFETY: the parameter is that of `add_one`, with a count for each thread, allocated until
+        // the launch has been waited for.
+        unsafe { kernel.launch(grid, &[&counts]) }.map(|launch| launch.wait().unwrap())
+    };
+    run(100 << 10).unwrap();
+    run(200 << 10).unwrap();
+    assert_eq!(read::<u32>(&counts), [2]);
+    let error = run(1 << 20).unwrap_err();
+    assert_names(&error, &["a team of this kernel has at most", "1048576"]);
 }
 
 /// A failed assertion, as in a kernel's panic: only the driver has its location.

@@ -2,8 +2,8 @@
 
 use super::place::Range;
 use super::queue;
-use crate::code::{Answer, Code};
-use crate::driver::with_context;
+use crate::code::Answer;
+use crate::driver::{context_of, with_context};
 use crate::state::Context;
 
 /// Which side a pointer is of.
@@ -47,8 +47,7 @@ fn copy(
         return Ok(());
     }
     let (to, to_host) = to_side.range(context, to, len)?;
-    let (from, from_host) = from_side.range(context, from, len)?;
-    let from = (from, from_host.then_some(len));
+    let from = from_side.range(context, from, len)?;
     // SAFETY: the driver's caller has `len` bytes on both sides, and keeps those of the host until the
     // stream is done.
     unsafe { queue(context, &stream, to, from, vec![(0, 0, len)])? };
@@ -89,26 +88,34 @@ copies! {
     cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2: Device, Device;
 }
 
+/// A copy between the memory of two contexts, which may be those of two GPUs.
 fn peer(
     context: &Context,
-    stream: (u64, u64),
+    (stream, default): (u64, u64),
     (to, to_context): (u64, u64),
     (from, from_context): (u64, u64),
     len: usize,
     returns: Returns,
 ) -> Answer {
-    // The memory of two GPUs is never copied directly.
-    if [to_context, from_context] != [context.handle; 2] {
-        return Err(Code::NOT_SUPPORTED);
+    let stream = context.stream(stream, default)?;
+    let (to_context, from_context) = (context_of(to_context)?, context_of(from_context)?);
+    if len == 0 {
+        return Ok(());
     }
-    copy(
-        context,
-        stream,
-        (to, Side::Device),
-        (from, Side::Device),
-        len,
-        returns,
-    )
+    if returns == Returns::Late {
+        // As documented: after all work in all three contexts.
+        for other in [&*to_context, &*from_context, context] {
+            other.wait()?;
+        }
+    }
+    let to = Range::of_device(&to_context, to, len)?;
+    let from = Range::of_device(&from_context, from, len)?;
+    // SAFETY: both sides have `len` bytes.
+    unsafe { queue(context, &stream, to, (from, false), vec![(0, 0, len)])? };
+    if returns == Returns::Late {
+        context.end(&stream)?.wait()?;
+    }
+    Ok(())
 }
 
 pub extern "C" fn cuMemcpyPeer<const DEFAULT: u64>(

@@ -21,7 +21,6 @@ use self::place::Range;
 use crate::code::Answer;
 use crate::settings::settings;
 use crate::state::Context;
-use crate::state::gpu::Gpu;
 use crate::state::stream::Stream;
 
 /// Bytes that are copied at a time between two places that kernels may use.
@@ -42,25 +41,25 @@ enum Source {
 ///
 /// # Safety
 /// Both sides have these pieces.
-unsafe fn perform(gpu: &Gpu, to: &Range, from: &Source, pieces: &[Piece]) -> Answer {
-    let to = to.resolve(gpu)?;
+unsafe fn perform(to: &Range, from: &Source, pieces: &[Piece]) -> Answer {
+    let to = to.resolve()?;
     match from {
         Source::Staged(bytes) => {
             for &(into, at, len) in pieces {
                 // SAFETY: the caller's promise.
-                unsafe { to.write(gpu, into, bytes[at..].as_ptr(), len) };
+                unsafe { to.write(into, bytes[at..].as_ptr(), len) };
             }
         }
         Source::Range(from) => {
-            let from = from.resolve(gpu)?;
+            let from = from.resolve()?;
             let mut between = vec![0; PIECE];
             for &(into, at, len) in pieces {
                 for done in (0..len).step_by(PIECE) {
                     let len = PIECE.min(len - done);
                     // SAFETY: the caller's promise; `between` is long enough.
                     unsafe {
-                        from.read(gpu, at + done, between.as_mut_ptr(), len);
-                        to.write(gpu, into + done, between.as_ptr(), len);
+                        from.read(at + done, between.as_mut_ptr(), len);
+                        to.write(into + done, between.as_ptr(), len);
                     }
                 }
             }
@@ -69,7 +68,24 @@ unsafe fn perform(gpu: &Gpu, to: &Range, from: &Source, pieces: &[Piece]) -> Ans
     Ok(())
 }
 
-/// Queues a copy. `from_host` says how many bytes to read at once from the host's ordinary memory.
+/// Reads pieces; returns their bytes, and where these go.
+///
+/// # Safety
+/// There are these pieces.
+unsafe fn stage(from: &Range, pieces: &[Piece]) -> Answer<(Vec<u8>, Vec<Piece>)> {
+    let place = from.resolve()?;
+    let mut bytes = vec![0; pieces.iter().map(|&(_, _, len)| len).sum()];
+    let (mut staged, mut next) = (Vec::with_capacity(pieces.len()), 0);
+    for &(into, at, len) in pieces {
+        // SAFETY: the caller's promise; `bytes` has room for all pieces.
+        unsafe { place.read(at, bytes[next..].as_mut_ptr(), len) };
+        staged.push((into, next, len));
+        next += len;
+    }
+    Ok((bytes, staged))
+}
+
+/// Queues a copy, whose source is read at once if it is the host's ordinary memory.
 ///
 /// # Safety
 /// Both sides have these pieces, until the stream has made the copy.
@@ -77,23 +93,19 @@ unsafe fn queue(
     context: &Context,
     stream: &Arc<Stream>,
     to: Range,
-    (from, from_host): (Range, Option<usize>),
+    (from, is_host): (Range, bool),
     pieces: Vec<Piece>,
 ) -> Answer {
-    let from = match from_host {
-        Some(len) => {
-            let mut bytes = vec![0; len];
-            let place = from.resolve(&context.gpu)?;
-            // SAFETY: the caller's promise.
-            unsafe { place.read(&context.gpu, 0, bytes.as_mut_ptr(), len) };
-            Source::Staged(bytes)
-        }
-        None => Source::Range(from),
+    let (from, pieces) = if is_host {
+        // SAFETY: the caller's promise.
+        let (bytes, pieces) = unsafe { stage(&from, &pieces)? };
+        (Source::Staged(bytes), pieces)
+    } else {
+        (Source::Range(from), pieces)
     };
-    let gpu = Arc::clone(&context.gpu);
     in_turn(context, stream, move || {
         // SAFETY: the caller's promise.
-        unsafe { perform(&gpu, &to, &from, &pieces) }
+        unsafe { perform(&to, &from, &pieces) }
     })
 }
 

@@ -11,8 +11,14 @@ use crate::state::Context;
 use crate::state::gpu::Gpu;
 use crate::state::memory::Pinned;
 
-/// A range of memory, which may be freed before it is used.
-pub(crate) enum Range {
+/// A range of memory, as a GPU reaches it. It may be freed before it is used.
+pub(crate) struct Range {
+    gpu: Arc<Gpu>,
+    memory: Memory,
+}
+
+/// The memory of a range.
+enum Memory {
     /// Device memory.
     Device(u64, usize),
     /// Pinned memory.
@@ -29,16 +35,20 @@ impl Range {
     /// # Errors
     /// It is not in one piece of such memory.
     pub(crate) fn of_device(context: &Context, address: u64, len: usize) -> Answer<Self> {
+        let range = |memory| Self {
+            gpu: Arc::clone(&context.gpu),
+            memory,
+        };
         if context.device_memory(address, len as u64).is_some() {
-            return Ok(Self::Device(address, len));
+            return Ok(range(Memory::Device(address, len)));
         }
         if let Some(pinned) = pinned(context, address, len as u64) {
-            return Ok(Self::Pinned(Arc::downgrade(&pinned), address));
+            return Ok(range(Memory::Pinned(Arc::downgrade(&pinned), address)));
         }
         let memory = context.gpu.machine.memory();
         let registered = memory.registered_range(address, len as u64);
         registered
-            .map(|_| Self::Registered(address))
+            .map(|_| range(Memory::Registered(address)))
             .ok_or(Code::INVALID_VALUE)
     }
 
@@ -51,7 +61,11 @@ impl Range {
             Ok(range) => Ok((range, false)),
             // Device memory has addresses that the host cannot have.
             Err(code) if address == 0 || address >> 56 != 0 => Err(code),
-            Err(_) => Ok((Self::Host(address), true)),
+            Err(_) => {
+                let gpu = Arc::clone(&context.gpu);
+                let memory = Memory::Host(address);
+                Ok((Self { gpu, memory }, true))
+            }
         }
     }
 
@@ -59,28 +73,30 @@ impl Range {
     ///
     /// # Errors
     /// It was freed.
-    pub(crate) fn resolve(&self, gpu: &Gpu) -> Answer<Place> {
+    pub(crate) fn resolve(&self) -> Answer<Place<'_>> {
+        let gpu = &*self.gpu;
         let place = |at, address, is_shared, held| Place {
+            gpu,
             at,
             address,
             is_shared,
             _held: held,
         };
-        match self {
-            Self::Device(address, len) => {
+        match &self.memory {
+            Memory::Device(address, len) => {
                 let host = gpu.machine.memory().host(*address, *len as u64);
                 let host = host.ok_or(Code::ILLEGAL_ADDRESS)?;
                 Ok(place(host.as_ptr(), *address, true, None))
             }
-            Self::Pinned(pinned, address) => {
+            Memory::Pinned(pinned, address) => {
                 let held = pinned.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?;
                 let offset = address - held.address;
                 let at = held.host.as_ptr().wrapping_add(offset as usize);
                 Ok(place(at, *address, true, Some(held)))
             }
-            Self::Registered(address) | Self::Host(address) => {
+            Memory::Registered(address) | Memory::Host(address) => {
                 let at = std::ptr::with_exposed_provenance_mut(*address as usize);
-                let is_shared = matches!(self, Self::Registered(_));
+                let is_shared = matches!(self.memory, Memory::Registered(_));
                 Ok(place(at, *address, is_shared, None))
             }
         }
@@ -88,7 +104,8 @@ impl Range {
 }
 
 /// Where a range is.
-pub(crate) struct Place {
+pub(crate) struct Place<'a> {
+    gpu: &'a Gpu,
     at: *mut u8,
     address: u64,
     /// Whether kernels may use it at the same time.
@@ -96,18 +113,19 @@ pub(crate) struct Place {
     _held: Option<Arc<Pinned>>,
 }
 
-impl Place {
+impl Place<'_> {
     /// Copies bytes from it.
     ///
     /// # Safety
     /// There are `len` bytes from `offset` on, and at `to`.
-    pub(crate) unsafe fn read(&self, gpu: &Gpu, offset: usize, to: *mut u8, len: usize) {
+    pub(crate) unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) {
         let from = self.at.wrapping_add(offset);
         if self.is_shared {
             // SAFETY: the caller's promise; blocks of device memory and of pinned memory begin at
             // multiples of 256 bytes, and kernels access them atomically.
             unsafe { copy_from_shared(to, from, len) };
-            gpu.machine
+            self.gpu
+                .machine
                 .host_read(self.address + offset as u64, len as u64);
         } else {
             // SAFETY: the caller's promise.
@@ -119,7 +137,7 @@ impl Place {
     ///
     /// # Safety
     /// There are `len` bytes from `offset` on, and at `from`.
-    pub(crate) unsafe fn write(&self, gpu: &Gpu, offset: usize, from: *const u8, len: usize) {
+    pub(crate) unsafe fn write(&self, offset: usize, from: *const u8, len: usize) {
         let to = self.at.wrapping_add(offset);
         if self.is_shared {
             let address = self.address + offset as u64;
@@ -137,7 +155,7 @@ impl Place {
                 // multiples of 256 bytes, and kernels access them atomically.
                 unsafe { copy_to_shared(to, from, len) };
             }
-            gpu.machine.host_wrote(address, len as u64);
+            self.gpu.machine.host_wrote(address, len as u64);
         } else {
             // SAFETY: the caller's promise.
             unsafe { to.copy_from(from, len) };

@@ -144,8 +144,7 @@ fn copy(
     };
     let (to_len, from_len) = (end(|piece| piece.0)?, end(|piece| piece.1)?);
     let (to, to_host) = Range::of_either(context, to.address, to_len)?;
-    let (from, from_host) = Range::of_either(context, from.address, from_len)?;
-    let from = (from, from_host.then_some(from_len));
+    let from = Range::of_either(context, from.address, from_len)?;
     // SAFETY: the driver's caller has the rows on both sides, and keeps those of the host until the
     // stream is done.
     unsafe { queue(context, &stream, to, from, pieces)? };

@@ -1,7 +1,5 @@
 //! Filling memory with a value.
 
-use std::sync::Arc;
-
 use super::in_turn;
 use super::place::Range;
 use crate::code::{Answer, Code};
@@ -35,15 +33,14 @@ fn fill(
     let before = pitch.checked_mul(height - 1).ok_or(Code::INVALID_VALUE)?;
     let len = before.checked_add(row).ok_or(Code::INVALID_VALUE)?;
     let range = Range::of_device(context, address, len)?;
-    let gpu = Arc::clone(&context.gpu);
     let values = value.repeat(PIECE.min(row) / size);
     in_turn(context, &stream, move || {
-        let place = range.resolve(&gpu)?;
+        let place = range.resolve()?;
         for start in (0..height).map(|y| y * pitch) {
             for at in (0..row).step_by(values.len()) {
                 let len = values.len().min(row - at);
                 // SAFETY: the range has these rows, and `values` that many bytes.
-                unsafe { place.write(&gpu, start + at, values.as_ptr(), len) };
+                unsafe { place.write(start + at, values.as_ptr(), len) };
             }
         }
         Ok(())

@@ -1,0 +1,201 @@
+//! Devices.
+
+use std::ffi::{c_char, c_void};
+
+use super::api;
+use super::properties::{Properties, properties};
+use crate::driver::{Driver, driver, started};
+use crate::error::{Answer, Error};
+use crate::thread::{answer, device, in_context, primary, reset_device, set_device};
+
+/// The version of the runtime whose functions these are.
+const VERSION: i32 = 12_090;
+
+/// Writes a result to the caller's variable.
+fn give<T>(to: *mut T, value: T) -> Answer {
+    if to.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    // SAFETY: not null, so a variable of the caller's.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+fn count(to: *mut i32) -> Answer {
+    let driver = match started() {
+        // A driver without devices is none for the runtime.
+        Err(Error::INITIALIZATION) => return Err(Error::INITIALIZATION),
+        other => other?,
+    };
+    let mut count = 0;
+    driver.cuDeviceGetCount(&raw mut count)?;
+    give(to, count)?;
+    if count == 0 {
+        Err(Error::NO_DEVICE)
+    } else {
+        Ok(())
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGetDeviceCount(to: *mut i32) -> u32 {
+    answer(|| count(to))
+}
+
+/// 0 if there is no driver.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDriverGetVersion(to: *mut i32) -> u32 {
+    answer(|| match driver() {
+        Ok(driver) => driver.cuDriverGetVersion(to),
+        Err(_) => give(to, 0),
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaRuntimeGetVersion(to: *mut i32) -> u32 {
+    answer(|| give(to, VERSION))
+}
+
+/// The device with a number.
+fn existing(driver: &Driver, ordinal: i32) -> Answer<i32> {
+    let mut device = 0;
+    driver.cuDeviceGet(&raw mut device, ordinal)?;
+    Ok(device)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaSetDevice(ordinal: i32) -> u32 {
+    answer(|| {
+        let driver = started()?;
+        set_device(driver, existing(driver, ordinal)?)
+    })
+}
+
+/// Starts the runtime on a device, which does not become the thread's.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaInitDevice(ordinal: i32, _flags: u32, _are_valid: u32) -> u32 {
+    answer(|| {
+        let driver = started()?;
+        primary(driver, existing(driver, ordinal)?).map(drop)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGetDevice(to: *mut i32) -> u32 {
+    answer(|| give(to, device(started()?)?))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceReset() -> u32 {
+    answer(|| reset_device(started()?))
+}
+
+fn synchronize() -> Answer {
+    in_context()?.cuCtxSynchronize()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceSynchronize() -> u32 {
+    answer(synchronize)
+}
+
+/// The old name of `cudaDeviceSynchronize`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaThreadSynchronize() -> u32 {
+    answer(synchronize)
+}
+
+/// The runtime's numbers of attributes are the driver's.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceGetAttribute(to: *mut i32, attribute: u32, ordinal: i32) -> u32 {
+    answer(|| started()?.cuDeviceGetAttribute(to, attribute, ordinal))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGetDeviceProperties_v2(to: *mut Properties, ordinal: i32) -> u32 {
+    answer(|| {
+        let driver = started()?;
+        give(to, properties(driver, existing(driver, ordinal)?)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceGetPCIBusId(id: *mut c_char, room: i32, ordinal: i32) -> u32 {
+    answer(|| started()?.cuDeviceGetPCIBusId(id, room, ordinal))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceGetByPCIBusId(to: *mut i32, id: *const c_char) -> u32 {
+    answer(|| started()?.cuDeviceGetByPCIBusId(to, id))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceCanAccessPeer(can: *mut i32, ordinal: i32, peer: i32) -> u32 {
+    answer(|| started()?.cuDeviceCanAccessPeer(can, ordinal, peer))
+}
+
+/// Flags of a device that is in use already.
+fn flags(driver: &Driver) -> Answer<u32> {
+    let (mut flags, mut active) = (0, 0);
+    driver.cuDevicePrimaryCtxGetState(device(driver)?, &raw mut flags, &raw mut active)?;
+    Ok(flags)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGetDeviceFlags(to: *mut u32) -> u32 {
+    answer(|| give(to, flags(started()?)?))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaSetDeviceFlags(flags: u32) -> u32 {
+    answer(|| {
+        let driver = started()?;
+        driver.cuDevicePrimaryCtxSetFlags_v2(device(driver)?, flags)
+    })
+}
+
+api! {
+    fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) |driver| {
+        driver.cuCtxEnablePeerAccess(primary(driver, existing(driver, peer)?)?, flags)
+    };
+    fn cudaDeviceDisablePeerAccess(peer: i32) |driver| {
+        driver.cuCtxDisablePeerAccess(primary(driver, existing(driver, peer)?)?)
+    };
+    fn cudaDeviceGetLimit(value: *mut usize, limit: u32) |driver| driver.cuCtxGetLimit(value, limit);
+    fn cudaDeviceSetLimit(limit: u32, value: usize) |driver| driver.cuCtxSetLimit(limit, value);
+    /// There are no caches to configure.
+    fn cudaDeviceSetCacheConfig(_config: u32) |_| Ok(());
+    fn cudaDeviceGetCacheConfig(config: *mut u32) |_| give(config, 0);
+}
+
+/// The address of one of the driver's functions, in the version of CUDA of this runtime or in another.
+fn entry_point(
+    name: *const c_char,
+    found: *mut *mut c_void,
+    version: i32,
+    flags: u64,
+    status: *mut u32,
+) -> Answer {
+    driver()?.cuGetProcAddress_v2(name, found, version, flags, status)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGetDriverEntryPoint(
+    name: *const c_char,
+    found: *mut *mut c_void,
+    flags: u64,
+    status: *mut u32,
+) -> u32 {
+    answer(|| entry_point(name, found, VERSION, flags, status))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGetDriverEntryPointByVersion(
+    name: *const c_char,
+    found: *mut *mut c_void,
+    version: u32,
+    flags: u64,
+    status: *mut u32,
+) -> u32 {
+    answer(|| entry_point(name, found, version as i32, flags, status))
+}

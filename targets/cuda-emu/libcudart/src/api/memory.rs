@@ -1,0 +1,194 @@
+//! Memory.
+
+use cudarc::driver::sys::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUpointer_attribute as P,
+};
+
+use super::{api, or_default, streamed};
+use crate::driver::Driver;
+use crate::error::{Answer, Error};
+
+/// A `cudaPitchedPtr`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PitchedPointer {
+    pub(crate) address: u64,
+    pub(crate) pitch: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// A `cudaExtent`: bytes, rows, layers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Extent {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+/// A `cudaPointerAttributes`.
+#[repr(C)]
+pub struct PointerAttributes {
+    kind: u32,
+    device: i32,
+    on_device: u64,
+    on_host: u64,
+}
+
+/// The size of the elements for which the driver pads rows, in bytes.
+const PITCH_ELEMENT: u32 = 16;
+
+fn malloc(driver: &Driver, address: *mut u64, bytes: usize) -> Answer {
+    if address.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    if bytes == 0 {
+        // SAFETY: not null, so a variable of the caller's.
+        unsafe { address.write(0) };
+        return Ok(());
+    }
+    driver.cuMemAlloc_v2(address, bytes)
+}
+
+fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> Answer {
+    if to.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    let (mut address, mut pitch) = (0, 0);
+    let rows = extent
+        .height
+        .checked_mul(extent.depth)
+        .ok_or(Error::INVALID_VALUE)?;
+    driver.cuMemAllocPitch_v2(
+        &raw mut address,
+        &raw mut pitch,
+        extent.width,
+        rows,
+        PITCH_ELEMENT,
+    )?;
+    let made = PitchedPointer {
+        address,
+        pitch,
+        width: extent.width,
+        height: extent.height,
+    };
+    // SAFETY: not null, so a variable of the caller's.
+    unsafe { to.write(made) };
+    Ok(())
+}
+
+/// Memory that the driver does not know is ordinary memory of the host (0), and no error.
+fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> Answer {
+    if to.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    let number = |attribute: P| {
+        let mut value = 0u64;
+        let to = (&raw mut value).cast();
+        driver
+            .cuPointerGetAttribute(to, attribute as u32, address)
+            .is_ok()
+            .then_some(value)
+    };
+    let (host, device, managed) = (1, 2, 3);
+    let kind = number(P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE).map_or(0, |kind| {
+        match number(P::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
+            Some(is_managed) if is_managed & 0xff != 0 => managed,
+            _ if kind as u32 == host => host,
+            _ => device,
+        }
+    });
+    let is_known = kind != 0;
+    let found = PointerAttributes {
+        kind,
+        device: number(P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL).map_or(-2, |device| device as i32),
+        on_device: number(P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
+            .filter(|_| is_known)
+            .unwrap_or(0),
+        on_host: match kind {
+            0 => address,
+            _ => number(P::CU_POINTER_ATTRIBUTE_HOST_POINTER).unwrap_or(0),
+        },
+    };
+    // SAFETY: not null, so the caller's structure.
+    unsafe { to.write(found) };
+    Ok(())
+}
+
+/// Freeing nothing is a way to start the runtime.
+fn free(driver: &Driver, address: u64) -> Answer {
+    match address {
+        0 => Ok(()),
+        _ => driver.cuMemFree_v2(address),
+    }
+}
+
+api! {
+    fn cudaMalloc(address: *mut u64, bytes: usize) |driver| malloc(driver, address, bytes);
+    fn cudaFree(address: u64) |driver| free(driver, address);
+    fn cudaMallocHost(host: *mut u64, bytes: usize) |driver| {
+        driver.cuMemHostAlloc(host, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+    };
+    fn cudaHostAlloc(host: *mut u64, bytes: usize, flags: u32) |driver| {
+        driver.cuMemHostAlloc(host, bytes, flags | CU_MEMHOSTALLOC_DEVICEMAP)
+    };
+    fn cudaFreeHost(host: u64) |driver| if host == 0 { Ok(()) } else { driver.cuMemFreeHost(host) };
+    fn cudaHostRegister(host: u64, bytes: usize, flags: u32) |driver| {
+        driver.cuMemHostRegister_v2(host, bytes, flags)
+    };
+    fn cudaHostUnregister(host: u64) |driver| driver.cuMemHostUnregister(host);
+    fn cudaHostGetDevicePointer(address: *mut u64, host: u64, flags: u32) |driver| {
+        driver.cuMemHostGetDevicePointer_v2(address, host, flags)
+    };
+    fn cudaHostGetFlags(flags: *mut u32, host: u64) |driver| driver.cuMemHostGetFlags(flags, host);
+    fn cudaMallocManaged(address: *mut u64, bytes: usize, flags: u32) |driver| {
+        driver.cuMemAllocManaged(address, bytes, flags)
+    };
+    fn cudaMallocPitch(address: *mut u64, pitch: *mut usize, width: usize, height: usize) |driver| {
+        driver.cuMemAllocPitch_v2(address, pitch, width, height, PITCH_ELEMENT)
+    };
+    fn cudaMalloc3D(to: *mut PitchedPointer, extent: Extent) |driver| malloc_3d(driver, to, extent);
+    fn cudaMemGetInfo(free: *mut usize, total: *mut usize) |driver| driver.cuMemGetInfo_v2(free, total);
+    fn cudaPointerGetAttributes(to: *mut PointerAttributes, address: u64) |driver| {
+        attributes(driver, to, address)
+    };
+    fn cudaMemAdvise(address: u64, bytes: usize, advice: u32, device: i32) |driver| {
+        driver.cuMemAdvise(address, bytes, advice, device)
+    };
+}
+
+streamed! {
+    fn cudaMallocAsync, cudaMallocAsync_ptsz(address: *mut u64, bytes: usize, stream: u64) |driver, default| {
+        driver.cuMemAllocAsync(address, bytes, or_default(stream, default))
+    };
+    fn cudaFreeAsync, cudaFreeAsync_ptsz(address: u64, stream: u64) |driver, default| {
+        driver.cuMemFreeAsync(address, or_default(stream, default))
+    };
+    fn cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz(
+        address: u64, bytes: usize, device: i32, stream: u64
+    ) |driver, default| driver.cuMemPrefetchAsync(address, bytes, device, or_default(stream, default));
+    fn cudaMemset, cudaMemset_ptds(address: u64, value: i32, bytes: usize) |driver, stream| {
+        driver.cuMemsetD8Async(address, value as u8, bytes, stream)
+    };
+    fn cudaMemsetAsync, cudaMemsetAsync_ptsz(
+        address: u64, value: i32, bytes: usize, stream: u64
+    ) |driver, default| driver.cuMemsetD8Async(address, value as u8, bytes, or_default(stream, default));
+    fn cudaMemset2D, cudaMemset2D_ptds(
+        address: u64, pitch: usize, value: i32, width: usize, height: usize
+    ) |driver, stream| driver.cuMemsetD2D8Async(address, pitch, value as u8, width, height, stream);
+    fn cudaMemset2DAsync, cudaMemset2DAsync_ptsz(
+        address: u64, pitch: usize, value: i32, width: usize, height: usize, stream: u64
+    ) |driver, default| {
+        driver.cuMemsetD2D8Async(address, pitch, value as u8, width, height, or_default(stream, default))
+    };
+}
+
+/// Reads what a null pointer may stand for.
+pub(crate) fn read<T: Copy>(from: *const T) -> Answer<T> {
+    if from.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    // SAFETY: not null, so the caller's structure.
+    Ok(unsafe { from.read() })
+}
