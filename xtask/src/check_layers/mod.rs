@@ -124,6 +124,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["error", "driver", "thread", "registry", "api"],
     ),
     (
+        "gcn-emu",
+        &["arch", "error", "isa", "inst", "decode", "text"],
+    ),
+    (
         "ptx-emu",
         &[
             "text", "alu", "spec", "error", "memory", "code", "module", "check", "run", "machine",

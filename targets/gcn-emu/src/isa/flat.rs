@@ -1,0 +1,86 @@
+//! Accesses to flat, global and scratch memory. A row stands for those of all segments of its flags; its sources lack the
+//! address.
+
+use super::row::operations;
+
+operations! {
+    /// An access to flat, global or scratch memory.
+    FlatOp;
+    flat_load_u8                [(0x10 flat_load_ubyte) 0x10 0x10] B32 = + flat global scratch to_lds;
+    flat_load_i8                [(0x11 flat_load_sbyte) 0x11 0x11] B32 = + flat global scratch to_lds;
+    flat_load_u16               [(0x12 flat_load_ushort) 0x12 0x12] B32 = + flat global scratch to_lds;
+    flat_load_i16               [(0x13 flat_load_sshort) 0x13 0x13] B32 = + flat global scratch to_lds;
+    flat_load_b32               [(0x14 flat_load_dword) 0x14 0x14] B32 = + flat global scratch to_lds;
+    flat_load_b64               [(0x15 flat_load_dwordx2) 0x15 0x15] B64 = + flat global scratch;
+    flat_load_b96               [(0x16 flat_load_dwordx3) 0x16 0x16] B96 = + flat global scratch;
+    flat_load_b128              [(0x17 flat_load_dwordx4) 0x17 0x17] B128 = + flat global scratch;
+    flat_store_b8               [(0x18 flat_store_byte) 0x18 0x18] = B32 + flat global scratch;
+    flat_store_b16              [(0x1a flat_store_short) 0x19 0x19] = B32 + flat global scratch;
+    flat_store_b32              [(0x1c flat_store_dword) 0x1a 0x1a] = B32 + flat global scratch;
+    flat_store_b64              [(0x1d flat_store_dwordx2) 0x1b 0x1b] = B64 + flat global scratch;
+    flat_store_b96              [(0x1e flat_store_dwordx3) 0x1c 0x1c] = B96 + flat global scratch;
+    flat_store_b128             [(0x1f flat_store_dwordx4) 0x1d 0x1d] = B128 + flat global scratch;
+    flat_load_d16_u8            [(0x20 flat_load_ubyte_d16) 0x1e 0x1e] B32 = + flat global scratch;
+    flat_load_d16_i8            [(0x22 flat_load_sbyte_d16) 0x1f 0x1f] B32 = + flat global scratch;
+    flat_load_d16_b16           [(0x24 flat_load_short_d16) 0x20 0x20] B32 = + flat global scratch;
+    flat_load_d16_hi_u8         [(0x21 flat_load_ubyte_d16_hi) 0x21 0x21] B32 = + flat global scratch;
+    flat_load_d16_hi_i8         [(0x23 flat_load_sbyte_d16_hi) 0x22 0x22] B32 = + flat global scratch;
+    flat_load_d16_hi_b16        [(0x25 flat_load_short_d16_hi) 0x23 0x23] B32 = + flat global scratch;
+    flat_store_d16_hi_b8        [(0x19 flat_store_byte_d16_hi) 0x24 0x24] = B32 + flat global scratch;
+    flat_store_d16_hi_b16       [(0x1b flat_store_short_d16_hi) 0x25 0x25] = B32 + flat global scratch;
+    flat_load_addtid_b32        [_ 0x28 0x28] B32 = + global;
+    flat_store_addtid_b32       [_ 0x29 0x29] = B32 + global;
+    flat_inv                    [_ _ 0x2b] = + bare global;
+    flat_wb                     [_ _ 0x2c] = + bare global;
+    flat_atomic_swap_b32        [(0x40 flat_atomic_swap) 0x33 0x33] B32 = B32 + atomic flat global;
+    flat_atomic_cmpswap_b32     [(0x41 flat_atomic_cmpswap) 0x34 0x34] B32 = B64 + atomic flat global;
+    flat_atomic_add_u32         [(0x42 flat_atomic_add) 0x35 0x35] B32 = B32 + atomic flat global;
+    flat_atomic_sub_u32         [(0x43 flat_atomic_sub) 0x36 0x36] B32 = B32 + atomic flat global;
+    flat_atomic_sub_clamp_u32   [_ _ 0x37] B32 = B32 + atomic flat global;
+    flat_atomic_min_i32         [(0x44 flat_atomic_smin) 0x38 0x38] B32 = B32 + atomic flat global;
+    flat_atomic_min_u32         [(0x45 flat_atomic_umin) 0x39 0x39] B32 = B32 + atomic flat global;
+    flat_atomic_max_i32         [(0x46 flat_atomic_smax) 0x3a 0x3a] B32 = B32 + atomic flat global;
+    flat_atomic_max_u32         [(0x47 flat_atomic_umax) 0x3b 0x3b] B32 = B32 + atomic flat global;
+    flat_atomic_and_b32         [(0x48 flat_atomic_and) 0x3c 0x3c] B32 = B32 + atomic flat global;
+    flat_atomic_or_b32          [(0x49 flat_atomic_or) 0x3d 0x3d] B32 = B32 + atomic flat global;
+    flat_atomic_xor_b32         [(0x4a flat_atomic_xor) 0x3e 0x3e] B32 = B32 + atomic flat global;
+    flat_atomic_inc_u32         [(0x4b flat_atomic_inc) 0x3f 0x3f] B32 = B32 + atomic flat global;
+    flat_atomic_dec_u32         [(0x4c flat_atomic_dec) 0x40 0x40] B32 = B32 + atomic flat global;
+    flat_atomic_swap_b64        [(0x60 flat_atomic_swap_x2) 0x41 0x41] B64 = B64 + atomic flat global;
+    flat_atomic_cmpswap_b64     [(0x61 flat_atomic_cmpswap_x2) 0x42 0x42] B64 = B128 + atomic flat global;
+    flat_atomic_add_u64         [(0x62 flat_atomic_add_x2) 0x43 0x43] B64 = B64 + atomic flat global;
+    flat_atomic_sub_u64         [(0x63 flat_atomic_sub_x2) 0x44 0x44] B64 = B64 + atomic flat global;
+    flat_atomic_min_i64         [(0x64 flat_atomic_smin_x2) 0x45 0x45] B64 = B64 + atomic flat global;
+    flat_atomic_min_u64         [(0x65 flat_atomic_umin_x2) 0x46 0x46] B64 = B64 + atomic flat global;
+    flat_atomic_max_i64         [(0x66 flat_atomic_smax_x2) 0x47 0x47] B64 = B64 + atomic flat global;
+    flat_atomic_max_u64         [(0x67 flat_atomic_umax_x2) 0x48 0x48] B64 = B64 + atomic flat global;
+    flat_atomic_and_b64         [(0x68 flat_atomic_and_x2) 0x49 0x49] B64 = B64 + atomic flat global;
+    flat_atomic_or_b64          [(0x69 flat_atomic_or_x2) 0x4a 0x4a] B64 = B64 + atomic flat global;
+    flat_atomic_xor_b64         [(0x6a flat_atomic_xor_x2) 0x4b 0x4b] B64 = B64 + atomic flat global;
+    flat_atomic_inc_u64         [(0x6b flat_atomic_inc_x2) 0x4c 0x4c] B64 = B64 + atomic flat global;
+    flat_atomic_dec_u64         [(0x6c flat_atomic_dec_x2) 0x4d 0x4d] B64 = B64 + atomic flat global;
+    flat_wbinv                  [_ _ 0x4f] = + bare global;
+    flat_atomic_cond_sub_u32    [_ _ 0x50] B32 = B32 + atomic flat global;
+    flat_atomic_min_num_f32     [_ _ 0x51] B32 = B32 + atomic flat global;
+    flat_atomic_max_num_f32     [_ _ 0x52] B32 = B32 + atomic flat global;
+    flat_load_block             [_ _ 0x53] B1024 = + global scratch;
+    flat_store_block            [_ _ 0x54] = B1024 + global scratch;
+    flat_atomic_add_f32         [0x4d 0x56 0x56] B32 = B32 + atomic flat global @ gfx908 gfx90a gfx942;
+    flat_load_tr_b128           [_ _ 0x57] B128 = + global;
+    flat_load_tr_b64            [_ _ 0x58] B64 = + global;
+    flat_atomic_pk_add_f16      [0x4e _ 0x59] B32 = B32 + atomic flat global @ gfx908 gfx90a gfx942;
+    flat_atomic_pk_add_bf16     [0x52 _ 0x5a] B32 = B32 + atomic flat global @ gfx942;
+    flat_atomic_ordered_add_b64 [_ _ 0x73] B64 = B64 + atomic global;
+    flat_atomic_csub_u32        [_ 0x37 _] B32 = B32 + atomic global;
+    flat_atomic_cmpswap_f32     [_ 0x50 _] B32 = B64 + atomic flat global;
+    flat_atomic_min_f32         [_ 0x51 _] B32 = B32 + atomic flat global;
+    flat_atomic_max_f32         [_ 0x52 _] B32 = B32 + atomic flat global;
+    flat_load_lds_ubyte         [0x26 _ _] = + global lds scratch @ gfx942;
+    flat_load_lds_sbyte         [0x27 _ _] = + global lds scratch @ gfx942;
+    flat_load_lds_ushort        [0x28 _ _] = + global lds scratch @ gfx942;
+    flat_load_lds_sshort        [0x29 _ _] = + global lds scratch @ gfx942;
+    flat_load_lds_dword         [0x2a _ _] = + global lds scratch @ gfx942;
+    flat_atomic_add_f64         [0x4f _ _] B64 = B64 + atomic flat global @ gfx90a gfx942;
+    flat_atomic_min_f64         [0x50 _ _] B64 = B64 + atomic flat global @ gfx90a gfx942;
+    flat_atomic_max_f64         [0x51 _ _] B64 = B64 + atomic flat global @ gfx90a gfx942;
+}

@@ -1,0 +1,39 @@
+//! Decodes the instructions of AMD GPUs: GCN and CDNA (gfx906, gfx908, gfx90a, gfx942), RDNA 3
+//! (gfx1100) and RDNA 4 (gfx1201).
+//!
+//! [`decode`] turns the words at an address into an [`Inst`]: its operation, its operands with
+//! their sizes and modifiers. Its [`Display`](std::fmt::Display) is the text of LLVM's
+//! disassembler, with which tests compare it. Invalid words are a [`DecodeError`], never a guess.
+//!
+//! Graphics instructions do not decode yet: images (MIMG, VIMAGE, VSAMPLE), exports, interpolation
+//! on gfx9, and loads of parameters (LDSDIR). Nothing is executed yet.
+//!
+//! Sources, unless a file names another: AMD's "Instruction Set Architecture" manuals of each
+//! generation, and LLVM's "User Guide for AMDGPU Backend".
+//!
+//! A module imports from modules below its own row alone:
+//!
+//! | module | job |
+//! |---|---|
+//! | `text` | the text of an instruction |
+//! | `decode` | decoding, one file per group of encodings |
+//! | `inst` | a decoded instruction |
+//! | `isa` | tables of operations |
+//! | `error` | errors |
+//! | `arch` | architectures |
+
+mod arch;
+mod decode;
+mod error;
+mod inst;
+pub mod isa;
+mod text;
+
+pub use self::arch::{Arch, Generation, Target, UnknownArch, Wave};
+pub use self::decode::decode;
+pub use self::error::{DecodeError, DecodeErrorKind};
+pub use self::inst::{
+    AluModifiers, BufferModifiers, CachePolicy, Dpp, DualHalf, Encoding, Half, Inst, LdsModifiers,
+    MatrixModifiers, MemoryModifiers, Modifiers, Op, Operand, PackedModifiers, Register,
+    ScalarMemoryModifiers, Sdwa, SdwaSelect, Segment, Value,
+};
