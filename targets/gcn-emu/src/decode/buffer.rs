@@ -28,9 +28,10 @@ pub(super) fn mubuf(reader: &mut Reader<'_>) -> Decoded {
     let op = BufferOp::find(reader.arch(), number).ok_or(UNKNOWN)?;
     let access = access(reader, word, false);
     let row = op.row();
-    let invalidates = row.has(Flag::bare) && gfx9 && reader.arch() != Arch::Gfx942;
-    let glc = bit(word, 14) && row.name != "buffer_wbl2";
-    let bare = invalidates && (glc || bit(word, 15));
+    // The bits are free for write-backs, and on gfx942 they tell which caches.
+    let invalidates = row.has(Flag::bare) && row.name != "buffer_wbl2" && gfx9;
+    let reserved = bit(word, 14) || bit(word, 15);
+    let bare = invalidates && reserved && reader.arch() != Arch::Gfx942;
     let scc = matches!(access.modifiers.cache, CachePolicy::Bits { scc: true, .. });
     let from_lds = row.has(Flag::lds) && scc;
     if bare || from_lds || lacks_modifier(reader.arch(), row, &access.modifiers) {

@@ -43,7 +43,7 @@ pub(super) fn first_source(
             let word = u64::from(reader.word(1)?);
             Ok(FirstSource {
                 number: VECTOR + bits(word, 0, 8),
-                signs: dpp_signs(row, word)?,
+                signs: dpp_signs(reader, row, word)?,
                 modifiers: AluModifiers {
                     dpp: Some(dpp16(reader.arch(), row, word)?),
                     ..AluModifiers::default()
@@ -73,7 +73,7 @@ pub(super) fn first_source(
 /// Whether an operation of 32 bits has a form with DPP.
 fn has_dpp(row: &Row, encoding: Encoding, gfx9: bool) -> bool {
     let narrow = is_narrow(row) || (gfx9 && row.has(Flag::dpp64));
-    let lacks = row.has(Flag::no_dpp) || row.has(Flag::e32);
+    let lacks = row.has(Flag::no_dpp) && !(gfx9 && row.has(Flag::e32_rdna));
     let compares = gfx9 && encoding == Encoding::Vopc;
     narrow && !lacks && !compares
 }
@@ -85,7 +85,7 @@ fn is_narrow(row: &Row) -> bool {
 }
 
 /// The signs of the sources in a word of DPP16.
-fn dpp_signs(row: &Row, word: u64) -> Result<[[bool; 3]; 2]> {
+fn dpp_signs(reader: &Reader<'_>, row: &Row, word: u64) -> Result<[[bool; 3]; 2]> {
     let mut signs = [
         [bit(word, 20), bit(word, 21), false],
         [bit(word, 22), bit(word, 23), false],
@@ -94,12 +94,17 @@ fn dpp_signs(row: &Row, word: u64) -> Result<[[bool; 3]; 2]> {
         let kind = row.src.get(position);
         let float = kind.is_some_and(|kind| kind.is_float() || *kind == Kind::H2);
         // This operation ignores those of its exponent.
-        if (neg || abs) && !float && !(position == 1 && row.name == "v_ldexp_f16") {
+        let half = reader.has_halves() && kind.is_some_and(|kind| kind.is_half());
+        let ignored =
+            half || row.has(Flag::signs_gfx9) || (position == 1 && row.name == "v_ldexp_f16");
+        if (neg || abs) && !float && !ignored {
             return Err(DecodeErrorKind::Modifier);
         }
     }
-    if row.name == "v_ldexp_f16" {
-        signs[1] = [false; 3];
+    for (position, kind) in row.src.iter().take(2).enumerate() {
+        if !kind.is_float() && *kind != Kind::H2 {
+            signs[position] = [false; 3];
+        }
     }
     Ok(signs)
 }
@@ -159,6 +164,12 @@ fn sdwa(reader: &mut Reader<'_>, encoding: Encoding, row: &Row) -> Result<FirstS
             return Err(DecodeErrorKind::Modifier);
         }
     }
+    // Fields of a second source that does not exist are zero.
+    let unused = !has_second && bits(word, 24, 8) != 0;
+    let multiplies = !compares && bits(word, 14, 2) != 0;
+    if unused || (multiplies && !row.has(Flag::omod)) {
+        return Err(DecodeErrorKind::Modifier);
+    }
     let omod = if compares { 0 } else { bits(word, 14, 2) as u8 };
     Ok(FirstSource {
         number,
@@ -202,13 +213,8 @@ pub(super) fn first_source_of_long(reader: &mut Reader<'_>, number: u16) -> Resu
         DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !gfx9 => {
             let word = u64::from(reader.word(2)?);
             let dpp = match number {
-                DPP16 => {
-                    // The signs are in the instruction itself.
-                    if word & 0xf0_0000 != 0 {
-                        return Err(DecodeErrorKind::Modifier);
-                    }
-                    dpp16_of_long(reader.arch(), word)?
-                }
+                // The signs are in the instruction itself.
+                DPP16 => dpp16_of_long(reader.arch(), word)?,
                 _ => dpp8(number, word),
             };
             Ok(LongSource::Dpp(VECTOR + bits(word, 0, 8), dpp))

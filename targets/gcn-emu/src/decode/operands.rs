@@ -159,6 +159,14 @@ impl Reader<'_> {
         Ok(Operand::new(kind, value))
     }
 
+    /// A source of 8 bits that is no literal.
+    pub(super) fn inline_source(&mut self, kind: Kind, number: u16) -> Result<Operand> {
+        match number {
+            LITERAL => Err(DecodeErrorKind::Operand(number)),
+            _ => self.scalar_source(kind, number),
+        }
+    }
+
     /// A source of 9 bits: what 8 bits may be, or a vector register.
     pub(super) fn source(&mut self, kind: Kind, number: u16) -> Result<Operand> {
         match number {

@@ -152,7 +152,7 @@ pub(super) fn smem(reader: &mut Reader<'_>) -> Decoded {
         Generation::Gfx11 => !reads_or_writes && (bit(word, 13) || bit(word, 14)),
         // Bits of later generations, and negative offsets in buffers.
         Generation::Gfx12 => {
-            let positive = op.row().name.contains("buffer") || op.row().name.contains("probe");
+            let positive = op.row().name.contains("buffer");
             (accesses && (bit(word, 20) || bit(word, 56))) || (positive && bit(word, 55))
         }
     };
@@ -161,7 +161,7 @@ pub(super) fn smem(reader: &mut Reader<'_>) -> Decoded {
         return Err(DecodeErrorKind::Modifier);
     }
     let has_data = !op.row().dst.is_empty() || op.row().src.len() == 3;
-    if accesses && has_data && data >= FIRST_SPECIAL {
+    if (accesses || !op.row().dst.is_empty()) && has_data && data >= FIRST_SPECIAL {
         return Err(DecodeErrorKind::Operand(data));
     }
     let cache = match generation {

@@ -104,7 +104,7 @@ fn short(reader: &mut Reader<'_>, encoding: Encoding, fields: Short) -> Decoded 
                 number => return Err(DecodeErrorKind::Operand(number)),
             },
             (_, 0) => first.operand(reader, kind, is_half(reader, kind))?,
-            _ if first.scalar_second => first.second(reader.scalar(kind, fields.src1)?),
+            _ if first.scalar_second => first.second(reader.inline_source(kind, fields.src1)?),
             _ => first.second(short_vector(reader, kind, fields.src1, false)?),
         };
         position += 1;
@@ -187,9 +187,19 @@ pub(super) fn vop3(reader: &mut Reader<'_>) -> Decoded {
     let unused = (halves || selects) && unused_selection(row, modifiers.op_sel);
     // Operations without operands have no fields.
     let fields = row.dst.is_empty() && bits(word, 0, 8) != 0;
+    // These have signs of the first source alone, and the byte that they convert.
+    let class = !gfx9
+        && (["v_cmp_class_f32", "v_cmp_class_f64"].contains(&row.name) && (neg | abs) & 2 != 0
+            || selects_byte(row) && (modifiers.op_sel & 12 != 0 || modifiers.clamp));
+    let class = class || (gfx9 && row.name.contains("_class_") && (neg | abs) & 2 != 0);
     let bytes = ["v_cvt_pk_f32_", "v_cvt_f32_fp8", "v_cvt_f32_bf8"];
     let converts_bytes = !gfx9 && bytes.iter().any(|name| row.name.starts_with(name));
-    if (neg | abs) >> sources != 0 || unused || fields || (converts_bytes && modifiers.omod != 0) {
+    if (neg | abs) >> sources != 0
+        || unused
+        || fields
+        || (converts_bytes && (modifiers.omod != 0 || modifiers.clamp))
+        || class
+    {
         return Err(MODIFIER);
     }
     let dst = bits(word, 0, 8);
@@ -240,6 +250,11 @@ pub(super) fn vop3(reader: &mut Reader<'_>) -> Decoded {
     })
 }
 
+/// Whether an operation of gfx12 converts one of four bytes.
+fn selects_byte(row: &Row) -> bool {
+    matches!(row.name, "v_cvt_f32_fp8" | "v_cvt_f32_bf8")
+}
+
 /// Whether an operand of the operation is written with its signs.
 fn takes_signs(row: &Row, kind: Kind) -> bool {
     matches!(kind, Kind::H2 | Kind::BF2)
@@ -250,9 +265,11 @@ fn takes_signs(row: &Row, kind: Kind) -> bool {
 /// Whether a bit that selects a half belongs to no source.
 fn unused_selection(row: &Row, op_sel: u8) -> bool {
     // These also read their destination.
-    let reads_dst = row.name.starts_with("v_fmac_") || row.name.starts_with("v_cvt_sr_");
+    let reads_dst = row.name.starts_with("v_cvt_sr_");
     let sources = row.src.len() + usize::from(reads_dst);
-    (op_sel & 7) >> sources != 0
+    // Masks have no halves.
+    let dst = row.dst == [Kind::Mask] && op_sel & 8 != 0;
+    dst || (op_sel & 7) >> sources != 0
 }
 
 pub(super) fn vinterp(reader: &mut Reader<'_>) -> Decoded {

@@ -7,6 +7,8 @@ use crate::arch::{Arch, Generation};
 pub enum Kind {
     /// A 16-bit integer.
     I16,
+    /// 16 bits without a sign, whose constants are written as floats.
+    Plain16,
     /// A 16-bit float.
     F16,
     /// A 16-bit bfloat.
@@ -119,7 +121,10 @@ impl Kind {
     /// Whether the operand has 16 bits.
     #[must_use]
     pub const fn is_half(self) -> bool {
-        matches!(self, Self::I16 | Self::F16 | Self::BF16 | Self::V16)
+        matches!(
+            self,
+            Self::I16 | Self::Plain16 | Self::F16 | Self::BF16 | Self::V16
+        )
     }
 
     /// Whether it may be negated, and its sign removed.

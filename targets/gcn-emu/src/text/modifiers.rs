@@ -31,19 +31,33 @@ fn bits(f: &mut Formatter<'_>, name: &str, value: u8, count: usize) -> fmt::Resu
 pub(super) fn alu(f: &mut Formatter<'_>, inst: &Inst, alu: &AluModifiers) -> fmt::Result {
     let row = inst.op.row();
     // Where registers have no halves, operations with a form of 32 bits do not select.
-    let short = inst.target.arch != Arch::Gfx1100
-        && (inst.has_short_form(row) || row.name.starts_with("v_dot2_"));
-    let selects = row.has(Flag::op_sel) && !short;
+    let short = inst.target.arch != Arch::Gfx1100 && inst.has_short_form(row);
+    let halves = inst.target.arch == Arch::Gfx1100
+        && row.name != "v_cndmask_b16"
+        && row.dst.iter().chain(row.src).any(|kind| kind.is_half());
+    let selects = (row.has(Flag::op_sel) || halves) && !short;
     if selects && alu.op_sel != 0 && inst.encoding == Encoding::Vop3 {
         let sources = row.src.len() + usize::from(reads_dst(row));
         let has_dst = inst.operands.len() > row.src.len();
-        let mut value = alu.op_sel & ((1 << sources) - 1);
+        // Their factors are pairs, of which none is selected.
+        let pairs = if row.name.starts_with("v_dot2_") {
+            3
+        } else {
+            0
+        };
+        let mut value = alu.op_sel & ((1 << sources) - 1) & !pairs;
         if has_dst {
             value |= (alu.op_sel >> 3) << sources;
         }
         if value != 0 {
             bits(f, "op_sel", value, sources + usize::from(has_dst))?;
         }
+    }
+    // Gfx12 selects a byte by two bits, the higher one first.
+    let byte = (alu.op_sel & 1) << 1 | (alu.op_sel >> 1) & 1;
+    let converts = matches!(row.name, "v_cvt_f32_fp8" | "v_cvt_f32_bf8");
+    if inst.target.arch == Arch::Gfx1201 && converts && byte != 0 {
+        write!(f, " byte_sel:{byte}")?;
     }
     flag(f, "clamp", alu.clamp)?;
     match alu.omod {

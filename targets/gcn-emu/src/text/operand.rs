@@ -23,7 +23,11 @@ pub(super) fn list(f: &mut fmt::Formatter<'_>, inst: &Inst, operands: &[Operand]
 }
 
 fn signed(f: &mut fmt::Formatter<'_>, inst: &Inst, operand: &Operand) -> fmt::Result {
-    let constant = !matches!(operand.value, Value::Registers(..));
+    let constant = match operand.value {
+        Value::Registers(..) => false,
+        Value::Literal(number) => !is_marked(operand.kind, number),
+        _ => true,
+    };
     let in_parentheses = operand.neg && constant && !operand.abs;
     if operand.sext {
         f.write_str("sext(")?;
@@ -172,36 +176,29 @@ fn is_inline_bfloat(number: u16) -> bool {
         || number == 0x3e22
 }
 
-/// A literal that an instruction could contain itself is marked, so that assembling the text again
-/// yields the same words.
-fn literal(f: &mut fmt::Formatter<'_>, kind: Kind, number: u32) -> fmt::Result {
+/// Whether a literal is marked, because an instruction could contain it itself: assembling the text
+/// again then yields the same words.
+fn is_marked(kind: Kind, number: u32) -> bool {
     let low = number as u16;
-    let (shown, inline) = match kind {
-        Kind::F64 => (number, false),
-        Kind::B64 | Kind::S64 => (number, number <= 64),
-        Kind::F16 => (number, is_inline_half(low)),
-        Kind::BF16 => (number, is_inline_bfloat(low)),
-        Kind::I16 => (number, is_inline(number)),
-        Kind::H2 => (
-            number,
-            is_small(number as i32) || (number >> 16 == 0 && is_inline_half(low)),
-        ),
-        Kind::BF2 => {
-            let inline = number >> 16 == 0 && is_inline_bfloat(low);
-            (number, is_small(number as i32) || inline)
-        }
-        Kind::K => (number, false),
-        Kind::Literal if is_small(number as i32) => return write!(f, "{}", number as i32),
-        Kind::Literal if is_inline(number) => {
-            let number = f32::from_bits(number);
-            return float(f, kind, f64::from(number));
-        }
-        _ => (number, is_inline(number)),
-    };
-    match (kind, inline) {
-        (_, true) => write!(f, "lit({shown:#x})"),
-        (Kind::F16 | Kind::I16 | Kind::BF16, false) => write!(f, "{low:#x}"),
-        _ => write!(f, "{shown:#x}"),
+    let half = number >> 16 == 0;
+    match kind {
+        Kind::F64 | Kind::K | Kind::Literal => false,
+        Kind::B64 | Kind::S64 => number <= 64,
+        Kind::F16 | Kind::Plain16 => is_inline_half(low),
+        Kind::BF16 => is_inline_bfloat(low),
+        Kind::H2 => is_small(number as i32) || (half && is_inline_half(low)),
+        Kind::BF2 => is_small(number as i32) || (half && is_inline_bfloat(low)),
+        _ => is_inline(number),
+    }
+}
+
+fn literal(f: &mut fmt::Formatter<'_>, kind: Kind, number: u32) -> fmt::Result {
+    match kind {
+        Kind::Literal if is_small(number as i32) => write!(f, "{}", number as i32),
+        Kind::Literal if is_inline(number) => float(f, kind, f64::from(f32::from_bits(number))),
+        _ if is_marked(kind, number) => write!(f, "lit({number:#x})"),
+        kind if kind.is_half() => write!(f, "{:#x}", number as u16),
+        _ => write!(f, "{number:#x}"),
     }
 }
 

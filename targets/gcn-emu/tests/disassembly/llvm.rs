@@ -64,7 +64,7 @@ fn line(line: &str) -> Option<Line> {
         .map(|word| u32::from_str_radix(word, 16))
         .collect();
     let text = text.trim_end();
-    let comments = ["/*Invalid", "/* Invalid", "/* invalid"];
+    let comments = ["/*Invalid", "/* Invalid", "/* invalid", "/* row_"];
     let valid = !text.starts_with(".long")
         && text != "v_illegal"
         && !comments.iter().any(|comment| text.contains(comment));

@@ -142,7 +142,8 @@ fn plain(generation: Generation, encoding: &Encoding) -> [[u32; 3]; 6] {
 }
 
 /// Whether LLVM's disassembler crashes: it does for a literal behind 64-bit vector instructions of
-/// gfx9, behind accesses to buffers of gfx9 and gfx11, and behind barriers of gfx12.
+/// gfx9 or as their destination, for unknown parts of registers in SDWA, and for literals behind
+/// accesses to buffers of gfx9 and gfx11 and behind barriers of gfx12.
 fn crashes(generation: Generation, words: &[u32]) -> bool {
     let [first, second, ..] = *words else {
         return false;
@@ -151,7 +152,12 @@ fn crashes(generation: Generation, words: &[u32]) -> bool {
         Generation::Gfx9 => {
             let vector = first >> 26 == 0b11_0100;
             let buffer = matches!(first >> 26, 0b11_1000 | 0b11_1010);
-            (vector && (0..3).any(|at| (second >> (9 * at)) & 0x1ff == 255))
+            let compares = vector && (first >> 16) & 0x3ff < 0x100 && first & 255 == 255;
+            let parts = first >> 31 == 0 && first & 0x1ff == 249;
+            let unknown_part = [8, 16, 24].iter().any(|at| (second >> at) & 7 == 7);
+            compares
+                || (parts && unknown_part)
+                || (vector && (0..3).any(|at| (second >> (9 * at)) & 0x1ff == 255))
                 || (buffer && second >> 24 == 255)
         }
         Generation::Gfx11 => matches!(first >> 26, 0b11_1000 | 0b11_1010) && second >> 24 == 255,
