@@ -108,7 +108,8 @@ pub(super) fn flat(reader: &mut Reader<'_>) -> Decoded {
     let scalar = bits(word, 48, 7);
     let reserved = match arch {
         Arch::Gfx942 => segment != Segment::Scratch && bit(word, 13),
-        Arch::Gfx906 | Arch::Gfx908 => bit(word, 55),
+        Arch::Gfx906 => bit(word, 55),
+        Arch::Gfx908 => bit(word, 55) || (is_float_atomic(op.row()) && bit(word, 25)),
         Arch::Gfx1100 => segment != Segment::Scratch && bit(word, 55),
         _ => false,
     };

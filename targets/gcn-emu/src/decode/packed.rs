@@ -112,6 +112,14 @@ fn check_matrix(reader: &Reader<'_>, row: &Row, word: u64) -> Result<(), DecodeE
     if op_sel & !selects != 0 || (gfx12 && op_sel_hi != 7) {
         return Err(DecodeErrorKind::Modifier);
     }
+    let signed = signed_matrices(row);
+    let signs = [
+        bits(word, 61, 3) & !signed[0],
+        bits(word, 8, 3) & !signed[1],
+    ];
+    if gfx12 && signs != [0, 0] {
+        return Err(DecodeErrorKind::Modifier);
+    }
     let numbers = [0, 1, 2].map(|position| bits(word, 32 + 9 * position, 9));
     for (position, number) in numbers.into_iter().enumerate() {
         let constant = matches!(number, 128..=208 | 240..=248);
@@ -120,6 +128,21 @@ fn check_matrix(reader: &Reader<'_>, row: &Row, word: u64) -> Result<(), DecodeE
         }
     }
     Ok(())
+}
+
+/// The matrices that may have signs on gfx12, for low and high numbers: those of integers tell
+/// whether they are signed, and 8-bit floats have none.
+fn signed_matrices(row: &Row) -> [u16; 2] {
+    let sparse = row.has(Flag::swmmac);
+    if row.name.contains("_i32_") {
+        [3, 0]
+    } else if row.name.contains("fp8") || row.name.contains("bf8") {
+        if sparse { [0, 0] } else { [4, 4] }
+    } else if sparse {
+        [3, 3]
+    } else {
+        [7, 7]
+    }
 }
 
 /// Moves from and to accumulation registers.

@@ -192,6 +192,13 @@ pub(super) fn vop3(reader: &mut Reader<'_>) -> Decoded {
         && (["v_cmp_class_f32", "v_cmp_class_f64"].contains(&row.name) && (neg | abs) & 2 != 0
             || selects_byte(row) && (modifiers.op_sel & 12 != 0 || modifiers.clamp));
     let class = class || (gfx9 && row.name.contains("_class_") && (neg | abs) & 2 != 0);
+    let unselected = match row.name {
+        name if gfx9 || halves || !name.starts_with("v_cvt_") => 0,
+        name if name.starts_with("v_cvt_sr_") => 3,
+        name if name.starts_with("v_cvt_pk_f32_") => 6,
+        _ => 0,
+    };
+    let class = class || modifiers.op_sel & unselected != 0;
     let bytes = ["v_cvt_pk_f32_", "v_cvt_f32_fp8", "v_cvt_f32_bf8"];
     let converts_bytes = !gfx9 && bytes.iter().any(|name| row.name.starts_with(name));
     if (neg | abs) >> sources != 0
