@@ -32,9 +32,7 @@ pub(super) fn mubuf(reader: &mut Reader<'_>) -> Decoded {
     let invalidates = row.has(Flag::bare) && row.name != "buffer_wbl2" && gfx9;
     let reserved = bit(word, 14) || bit(word, 15);
     let bare = invalidates && reserved && reader.arch() != Arch::Gfx942;
-    let scc = matches!(access.modifiers.cache, CachePolicy::Bits { scc: true, .. });
-    let from_lds = row.has(Flag::lds) && scc;
-    if bare || from_lds || lacks_modifier(reader.arch(), row, &access.modifiers) {
+    if bare || lacks_modifier(reader.arch(), row, &access.modifiers) {
         return Err(DecodeErrorKind::Modifier);
     }
     let operands = operands(reader, op.row(), &access)?;

@@ -177,6 +177,8 @@ fn words(arch: Arch, fillings: usize) -> Vec<u32> {
     let encodings = ENCODINGS.iter();
     for encoding in encodings.filter(|encoding| encoding.generations.contains(&generation)) {
         for number in 0..1 << encoding.number.1 {
+            // Whatever came before ends within these.
+            words.extend([NOP; 3]);
             for fields in plain(generation, encoding) {
                 let [first, rest @ ..] = fields;
                 words.push(encoding.fixed | number << encoding.number.0 | first & encoding.free);
