@@ -28,9 +28,9 @@ pub(crate) type Row = i32;
 ///
 /// # Safety
 /// `one` takes a pointer to a lane of the first register, the row of the result, and that of the
-/// operand; `all` takes pointers to the result and the operand. All of them are valid, and no
-/// other thread accesses these lanes. The result may be the operand; otherwise it does not overlap
-/// it, and may be uninitialised.
+/// operand; `all` takes pointers to the result and the operand, and writes all lanes of the result.
+/// All of them are valid, and no other thread accesses these lanes. The result may be the operand;
+/// otherwise it does not overlap it, and may be uninitialised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Un {
     /// Of one lane.

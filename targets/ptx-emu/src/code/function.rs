@@ -34,14 +34,22 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Checks that its instructions use registers that it has.
+    /// Checks that its instructions use registers and constants that it has. Executing them relies on
+    /// it, without another check.
     ///
     /// # Panics
-    /// One does not. Executing it would access memory beyond the registers.
-    pub(super) fn check_registers(&self) {
+    /// One does not.
+    pub(super) fn check_operands(&self) {
+        let constants = self.constants.len() as u32;
         for instr in &self.instrs {
-            instr.op.for_each_register(&mut |register| {
-                assert!(register < self.regs, "a register of the function");
+            instr.op.for_each_operand(&mut |operand| {
+                // Constants count backwards.
+                let is_there = if operand.is_register() {
+                    operand.0 < self.regs
+                } else {
+                    u32::MAX - operand.0 < constants
+                };
+                assert!(is_there, "a register or constant of the function");
             });
         }
     }

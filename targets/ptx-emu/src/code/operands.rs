@@ -19,8 +19,18 @@ impl Op {
     }
 
     /// Calls `visit` with each register that the operation reads or writes; predicates are none.
-    pub(crate) fn for_each_register(&self, visit: &mut impl FnMut(Reg)) {
-        let mut registers = Registers(visit);
+    pub(crate) fn for_each_register(&self, mut visit: impl FnMut(Reg)) {
+        self.for_each_operand(&mut |operand| {
+            if operand.is_register() {
+                visit(operand.0);
+            }
+        });
+    }
+
+    /// Calls `visit` with each register that the operation writes, and each register or constant
+    /// that it reads; predicates are none.
+    pub(super) fn for_each_operand(&self, visit: &mut impl FnMut(Src)) {
+        let mut operands = Operands(visit);
         match self {
             Self::Nop
             | Self::PredLogic { .. }
@@ -33,60 +43,60 @@ impl Op {
             Self::Un { d, a, .. }
             | Self::Convert { d, a, .. }
             | Self::ToGeneric { d, a, .. }
-            | Self::FromGeneric { d, a, .. } => registers.result_of(*d, &[*a]),
+            | Self::FromGeneric { d, a, .. } => operands.result_of(*d, &[*a]),
             Self::Bin { d, a, b, .. }
             | Self::ConvertPair { d, a, b, .. }
             | Self::Set { d, a, b, .. }
-            | Self::Select { d, a, b, .. } => registers.result_of(*d, &[*a, *b]),
+            | Self::Select { d, a, b, .. } => operands.result_of(*d, &[*a, *b]),
             Self::Tri { d, a, b, c, .. }
             | Self::Carry { d, a, b, c, .. }
-            | Self::SelectBySign { d, a, b, c, .. } => registers.result_of(*d, &[*a, *b, *c]),
-            Self::Quad { d, a, b, c, e, .. } => registers.result_of(*d, &[*a, *b, *c, *e]),
-            Self::SetPred { a, b, .. } => registers.sources(&[*a, *b]),
-            Self::Test { a, .. } | Self::IsSpace { a, .. } => registers.sources(&[*a]),
+            | Self::SelectBySign { d, a, b, c, .. } => operands.result_of(*d, &[*a, *b, *c]),
+            Self::Quad { d, a, b, c, e, .. } => operands.result_of(*d, &[*a, *b, *c, *e]),
+            Self::SetPred { a, b, .. } => operands.sources(&[*a, *b]),
+            Self::Test { a, .. } | Self::IsSpace { a, .. } => operands.sources(&[*a]),
             Self::Special { d, .. } | Self::FrameAddress { d, .. } | Self::ActiveMask { d } => {
-                (registers.0)(*d);
+                operands.result(*d);
             }
             Self::Unpack { ds, a, .. } => {
-                ds.iter().for_each(|&d| (registers.0)(d));
-                registers.sources(&[*a]);
+                ds.iter().for_each(|&d| operands.result(d));
+                operands.sources(&[*a]);
             }
-            Self::Pack { d, sources, .. } => registers.result_of(*d, sources),
-            Self::Load(load) => registers.load(load),
-            Self::Store(store) => registers.store(store),
-            Self::Atom(atom) => registers.atom(atom),
-            Self::BranchIndexed { index, .. } => registers.sources(&[*index]),
+            Self::Pack { d, sources, .. } => operands.result_of(*d, sources),
+            Self::Load(load) => operands.load(load),
+            Self::Store(store) => operands.store(store),
+            Self::Atom(atom) => operands.atom(atom),
+            Self::BranchIndexed { index, .. } => operands.sources(&[*index]),
             Self::Call(call) => {
                 if let Callee::Address(address) = call.callee {
-                    registers.sources(&[address]);
+                    operands.sources(&[address]);
                 }
             }
-            Self::Sleep { nanoseconds } => registers.sources(&[*nanoseconds]),
-            Self::Barrier(barrier) => registers.barrier(barrier),
-            Self::Collective(collective) => registers.collective(collective),
+            Self::Sleep { nanoseconds } => operands.sources(&[*nanoseconds]),
+            Self::Barrier(barrier) => operands.barrier(barrier),
+            Self::Collective(collective) => operands.collective(collective),
             Self::Async(_) | Self::Cluster(_) | Self::Matrix(_) => {
-                let operands = self.operand_set();
-                operands.writes.iter().for_each(|&d| (registers.0)(d));
-                registers.sources(&operands.reads);
+                let set = self.operand_set();
+                set.writes.iter().for_each(|&d| operands.result(d));
+                operands.sources(&set.reads);
             }
         }
     }
 }
 
-/// Visits registers.
-struct Registers<'a, F>(&'a mut F);
+/// Visits operands.
+struct Operands<'a, F>(&'a mut F);
 
-impl<F: FnMut(Reg)> Registers<'_, F> {
+impl<F: FnMut(Src)> Operands<'_, F> {
+    fn result(&mut self, d: Reg) {
+        (self.0)(Src(d));
+    }
+
     fn sources(&mut self, sources: &[Src]) {
-        for source in sources {
-            if source.is_register() {
-                (self.0)(source.0);
-            }
-        }
+        sources.iter().for_each(|&source| (self.0)(source));
     }
 
     fn result_of(&mut self, d: Reg, sources: &[Src]) {
-        (self.0)(d);
+        self.result(d);
         self.sources(sources);
     }
 
@@ -98,7 +108,7 @@ impl<F: FnMut(Reg)> Registers<'_, F> {
 
     fn load(&mut self, load: &Load) {
         self.address(&load.at);
-        load.ds.iter().for_each(|&d| (self.0)(d));
+        load.ds.iter().for_each(|&d| self.result(d));
     }
 
     fn store(&mut self, store: &Store) {
@@ -113,7 +123,7 @@ impl<F: FnMut(Reg)> Registers<'_, F> {
             self.sources(&[c]);
         }
         if let Some(d) = atom.d {
-            (self.0)(d);
+            self.result(d);
         }
     }
 
@@ -123,7 +133,7 @@ impl<F: FnMut(Reg)> Registers<'_, F> {
             self.sources(&[count]);
         }
         if let BarrierKind::Count { d, .. } = barrier.kind {
-            (self.0)(d);
+            self.result(d);
         }
     }
 
@@ -137,7 +147,7 @@ impl<F: FnMut(Reg)> Registers<'_, F> {
             | CollectiveKind::Any { .. }
             | CollectiveKind::Uniform { .. } => {}
             CollectiveKind::Shuffle { d, a, b, c, .. } => self.result_of(d, &[a, b, c]),
-            CollectiveKind::Ballot { d, .. } | CollectiveKind::Elect { d, .. } => (self.0)(d),
+            CollectiveKind::Ballot { d, .. } | CollectiveKind::Elect { d, .. } => self.result(d),
             CollectiveKind::MatchAny { d, a }
             | CollectiveKind::MatchAll { d, a, .. }
             | CollectiveKind::Reduce { d, a, .. } => self.result_of(d, &[a]),

@@ -12,9 +12,9 @@ use super::frame::Frame;
 use super::group::State;
 use super::launch::Launch;
 use super::rendezvous::join;
-use super::space::{Spaces, shared_offset};
+use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
-use super::words::Words;
+use super::words::{Words, place_of};
 use crate::alu::{LANES, Lanes, Mask};
 use crate::code::matrix::{
     Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply, MultiplyGroup, RowAccess,
@@ -22,7 +22,7 @@ use crate::code::matrix::{
 };
 use crate::code::op::{Address, Reg, Src, StateSpace};
 use crate::error::FaultKind;
-use crate::memory::{AccessKind, is_global};
+use crate::memory::AccessKind;
 use crate::spec::Model;
 
 /// Rows of an 8-by-8 matrix, and bytes of a row.
@@ -63,13 +63,7 @@ pub(super) fn execute(
         _ => {
             let mut memory = MatrixMemory {
                 words: Words {
-                    spaces: Spaces {
-                        global: &launch.memory,
-                        shared: &block.shared,
-                        shared_bytes: launch.shared_bytes(),
-                        local: &warp.local,
-                        params: &launch.params,
-                    },
+                    spaces: Spaces::of(launch, &block.shared, &warp.local),
                     clocks: block.clocks.as_mut(),
                     site: (launch.module_id(), number, group.pc),
                 },
@@ -226,7 +220,7 @@ impl MatrixMemory<'_> {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
             let (address, bit) = element_at(row, column);
-            let found = matrix_address(load.at.space, address, bytes)
+            let found = place_of(load.at.space, address, Access::load(bytes))
                 .and_then(|at| self.words.load((self.warp, lane), at, bytes))
                 .map_err(|kind| (1 << lane, kind))?;
             *value = found >> bit & (u64::MAX >> (64 - fragment.format.bits()));
@@ -244,7 +238,7 @@ impl MatrixMemory<'_> {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
             let (address, _) = element_at(row, column);
-            matrix_address(store.at.space, address, bytes)
+            place_of(store.at.space, address, Access::store(bytes))
                 .and_then(|at| self.words.store((self.warp, lane), at, bytes, value))
                 .map_err(|kind| (1 << lane, kind))?;
         }
@@ -260,7 +254,11 @@ impl MatrixMemory<'_> {
         kind: AccessKind,
     ) -> Result<u64, LaneFault> {
         let thread = (self.warp, lane);
-        let offset = shared_offset(space, starts[lane], ROW_BYTES);
+        let access = Access {
+            kind,
+            bytes: ROW_BYTES,
+        };
+        let offset = shared_offset(space, starts[lane], access);
         offset
             .and_then(|offset| {
                 let at = CopyAddress::Shared(offset);
@@ -318,14 +316,6 @@ impl MatrixMemory<'_> {
 /// A lane that holds an element, for reports.
 fn lane_of(fragment: &Fragment, index: usize) -> usize {
     index * LANES / (fragment.rows() * fragment.columns())
-}
-
-fn matrix_address(space: StateSpace, address: u64, bytes: u32) -> Result<CopyAddress, FaultKind> {
-    match space {
-        StateSpace::Global => Ok(CopyAddress::Global(address)),
-        StateSpace::Generic if is_global(address) => Ok(CopyAddress::Global(address)),
-        space => shared_offset(space, address, bytes).map(CopyAddress::Shared),
-    }
 }
 
 /// An 8-by-8 matrix of 16 bits whose rows become columns. A lane has two elements of a row.
