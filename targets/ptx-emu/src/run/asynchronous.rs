@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::atomic::combine;
 use super::block_state::{BlockState, MbarrierWait};
-use super::copies::{CopyAddress, Counted, Pending, QueueKind, ThreadId};
+use super::checked_memory::{CheckedMemory, place_of};
+use super::copies::{CopyAddress, Pending, QueueKind, ThreadId, TrackedCopy};
 use super::fault::{Faults, LaneFault};
 use super::group::State;
 use super::launch::Launch;
@@ -16,7 +17,6 @@ use super::mbarrier::{MAX_COUNT, Mbarrier};
 use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
-use super::words::{Words, place_of};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::check::Site;
 use crate::code::asynchronous::{Async, AsyncCopy, AsyncStore, BulkCopy, MbarrierOp, Phase};
@@ -47,7 +47,7 @@ pub(super) fn execute(
     let (pc, id) = (warp.groups[at].pc, warp.groups[at].frame);
     let number = warp.frames.get(id).function;
     warp.groups[at].pc += 1;
-    let mut lanes = LaneState {
+    let mut lanes = AsyncExecutor {
         warp,
         block,
         launch,
@@ -58,7 +58,7 @@ pub(super) fn execute(
         passed: 0,
     };
     let result = lanes.execute(active, op);
-    let LaneState {
+    let AsyncExecutor {
         changed,
         polled,
         passed,
@@ -96,7 +96,7 @@ pub(super) fn finish(
         return Ok(());
     }
     let number = warp.frames.get(warp.groups[at].frame).function;
-    let mut all = LaneState {
+    let mut all = AsyncExecutor {
         place: (number, warp.groups[at].pc),
         warp,
         block,
@@ -137,7 +137,7 @@ fn note(
 }
 
 /// The lanes of a group that execute an instruction.
-struct LaneState<'a> {
+struct AsyncExecutor<'a> {
     warp: &'a mut Warp,
     block: &'a mut BlockState,
     launch: &'a Launch,
@@ -152,7 +152,7 @@ struct LaneState<'a> {
     passed: Mask,
 }
 
-impl LaneState<'_> {
+impl AsyncExecutor<'_> {
     fn execute(&mut self, active: Mask, op: &Async) -> Result<(), LaneFault> {
         let mut faults = Faults::default();
         for lane in lanes_of(active) {
@@ -161,12 +161,12 @@ impl LaneState<'_> {
                 Async::Copy(copy) => self.begin_copy(thread, copy),
                 Async::BulkCopy(copy) => self.begin_bulk(thread, copy),
                 Async::Store(store) => self.begin_store(thread, store),
-                Async::Commit => self.begin(thread, QueueKind::Small, Pending::Commit),
+                Async::Commit => self.begin(thread, QueueKind::CpAsync, Pending::Commit),
                 Async::BulkCommit => self.begin(thread, QueueKind::Bulk, Pending::Commit),
-                Async::WaitGroup { pending } => self.wait(thread, QueueKind::Small, *pending),
+                Async::WaitGroup { pending } => self.wait(thread, QueueKind::CpAsync, *pending),
                 Async::BulkWaitGroup { pending } => self.wait(thread, QueueKind::Bulk, *pending),
                 Async::WaitAll => {
-                    let all = self.block.copies.take_all(thread, QueueKind::Small);
+                    let all = self.block.copies.take_all(thread, QueueKind::CpAsync);
                     self.perform_all(thread, all)
                 }
                 Async::ArriveAfterCopies {
@@ -196,8 +196,8 @@ impl LaneState<'_> {
     }
 
     /// Memory, for accesses of the instruction at `site`.
-    fn words(&mut self, site: Site) -> Words<'_> {
-        Words {
+    fn words(&mut self, site: Site) -> CheckedMemory<'_> {
+        CheckedMemory {
             spaces: Spaces::of(self.launch, &self.block.shared, &self.warp.local),
             clocks: self.block.clocks.as_mut(),
             site,
@@ -219,7 +219,7 @@ impl LaneState<'_> {
     }
 
     /// The same with bytes that an `mbarrier` counts.
-    fn begin_counted(&mut self, counted: Counted) -> Result<(), FaultKind> {
+    fn begin_counted(&mut self, counted: TrackedCopy) -> Result<(), FaultKind> {
         match self.block.copies.count(counted) {
             None => Ok(()),
             Some(oldest) => self.perform_counted(oldest),
@@ -258,7 +258,7 @@ impl LaneState<'_> {
             source_bytes,
             site: self.site(),
         };
-        self.begin(thread, QueueKind::Small, copy)
+        self.begin(thread, QueueKind::CpAsync, copy)
     }
 
     fn begin_bulk(&mut self, thread: ThreadId, copy: &BulkCopy) -> Result<(), FaultKind> {
@@ -291,7 +291,7 @@ impl LaneState<'_> {
         };
         match mbarrier {
             None => self.begin(thread, QueueKind::Bulk, what),
-            Some(mbarrier) => self.begin_counted(Counted {
+            Some(mbarrier) => self.begin_counted(TrackedCopy {
                 mbarrier,
                 thread,
                 bytes: bytes.into(),
@@ -320,7 +320,7 @@ impl LaneState<'_> {
             (bytes, bytes),
             AccessKind::Store,
         )?;
-        self.begin_counted(Counted {
+        self.begin_counted(TrackedCopy {
             mbarrier,
             thread,
             bytes: bytes.into(),
@@ -340,7 +340,7 @@ impl LaneState<'_> {
             self.change(thread, mbarrier, Mbarrier::add_pending)?;
         }
         if self.block.copies.has_copies(thread) {
-            return self.begin(thread, QueueKind::Small, Pending::Arrive { mbarrier });
+            return self.begin(thread, QueueKind::CpAsync, Pending::Arrive { mbarrier });
         }
         self.arrive(thread, mbarrier, (1, false)).map(drop)
     }
@@ -420,7 +420,7 @@ impl LaneState<'_> {
         Ok(())
     }
 
-    fn perform_counted(&mut self, counted: Counted) -> Result<(), FaultKind> {
+    fn perform_counted(&mut self, counted: TrackedCopy) -> Result<(), FaultKind> {
         self.perform(counted.thread, counted.what)?;
         self.change(counted.thread, counted.mbarrier, |it| {
             it.complete_bytes(counted.bytes).map(drop)
@@ -429,7 +429,7 @@ impl LaneState<'_> {
 
     fn finish_lane(&mut self, lane: usize) -> Result<(), FaultKind> {
         let thread = (self.warp.number, lane);
-        for kind in [QueueKind::Small, QueueKind::Bulk] {
+        for kind in [QueueKind::CpAsync, QueueKind::Bulk] {
             let all = self.block.copies.take_all(thread, kind);
             self.perform_all(thread, all)?;
         }

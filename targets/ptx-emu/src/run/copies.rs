@@ -46,7 +46,7 @@ pub(super) enum Pending {
 
 /// A copy or a store whose bytes an `mbarrier` counts.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
+pub(super) struct TrackedCopy {
     pub(super) mbarrier: u64,
     pub(super) thread: ThreadId,
     pub(super) bytes: u64,
@@ -56,7 +56,7 @@ pub(super) struct Counted {
 /// A queue of a thread: bulk copies have groups of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum QueueKind {
-    Small,
+    CpAsync,
     Bulk,
 }
 
@@ -66,7 +66,7 @@ const MAX_PENDING: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     queues: BTreeMap<(ThreadId, QueueKind), VecDeque<Pending>>,
-    counted: VecDeque<Counted>,
+    counted: VecDeque<TrackedCopy>,
 }
 
 impl Copies {
@@ -88,13 +88,13 @@ impl Copies {
 
     /// Whether a thread has begun small copies that have not happened.
     pub(super) fn has_copies(&self, thread: ThreadId) -> bool {
-        let queue = self.queues.get(&(thread, QueueKind::Small));
+        let queue = self.queues.get(&(thread, QueueKind::CpAsync));
         let is_copy = |it: &Pending| matches!(it, Pending::Copy { .. });
         queue.is_some_and(|queue| queue.iter().any(is_copy))
     }
 
     /// The same for a copy or store whose bytes are counted.
-    pub(super) fn count(&mut self, counted: Counted) -> Option<Counted> {
+    pub(super) fn count(&mut self, counted: TrackedCopy) -> Option<TrackedCopy> {
         self.counted.push_back(counted);
         (self.counted.len() > MAX_PENDING).then(|| self.counted.pop_front())?
     }
@@ -139,14 +139,14 @@ impl Copies {
     }
 
     /// Takes the copies whose bytes an `mbarrier` counts.
-    pub(super) fn take_counted(&mut self, mbarrier: u64) -> Vec<Counted> {
-        let is_its = |it: &Counted| it.mbarrier == mbarrier;
+    pub(super) fn take_counted(&mut self, mbarrier: u64) -> Vec<TrackedCopy> {
+        let is_its = |it: &TrackedCopy| it.mbarrier == mbarrier;
         extract(&mut self.counted, is_its)
     }
 
     /// Takes those that a thread has begun.
-    pub(super) fn take_counted_of(&mut self, thread: ThreadId) -> Vec<Counted> {
-        let is_its = |it: &Counted| it.thread == thread;
+    pub(super) fn take_counted_of(&mut self, thread: ThreadId) -> Vec<TrackedCopy> {
+        let is_its = |it: &TrackedCopy| it.thread == thread;
         extract(&mut self.counted, is_its)
     }
 
@@ -156,7 +156,10 @@ impl Copies {
 }
 
 /// Takes the elements for which a function holds.
-fn extract(all: &mut VecDeque<Counted>, is_its: impl Fn(&Counted) -> bool) -> Vec<Counted> {
+fn extract(
+    all: &mut VecDeque<TrackedCopy>,
+    is_its: impl Fn(&TrackedCopy) -> bool,
+) -> Vec<TrackedCopy> {
     let (taken, rest): (Vec<_>, Vec<_>) = all.drain(..).partition(is_its);
     *all = rest.into();
     taken

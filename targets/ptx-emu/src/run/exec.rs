@@ -9,6 +9,7 @@ use super::block_state::BlockState;
 use super::cluster;
 use super::compute::compute;
 use super::costs::Executed;
+use super::fast_path::FastPath;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
 use super::group::State;
@@ -16,7 +17,6 @@ use super::launch::Launch;
 use super::matrix;
 use super::rendezvous::{collective, join};
 use super::space::Spaces;
-use super::straight::Straight;
 use super::system;
 use super::warp::Warp;
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
@@ -125,7 +125,7 @@ fn run_group<const OBSERVED: bool>(
             }
             if !OBSERVED {
                 let records_stores = warp.is_diverged();
-                let straight = Straight {
+                let fast_path = FastPath {
                     functions: &launch.module.functions,
                     frame: warp.frames.get_mut(id),
                     lanes,
@@ -138,7 +138,7 @@ fn run_group<const OBSERVED: bool>(
                     progress: &mut block.progress,
                     polls_mapped_memory: &mut block.polls_mapped_memory,
                 };
-                let advance = straight.advance(pc, left);
+                let advance = fast_path.run(pc, left);
                 *executed += advance.executed;
                 if let Some(lanes) = advance.fault {
                     // The other lanes have finished it.

@@ -5,6 +5,7 @@
 
 use super::access::addresses;
 use super::block_state::BlockState;
+use super::checked_memory::{CheckedMemory, place_of};
 use super::copies::CopyAddress;
 use super::descriptor::Descriptor;
 use super::fault::LaneFault;
@@ -14,7 +15,6 @@ use super::launch::Launch;
 use super::rendezvous::join;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
-use super::words::{Words, place_of};
 use crate::alu::{LANES, Lanes, Mask};
 use crate::code::matrix::{
     Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply, MultiplyGroup, RowAccess,
@@ -62,7 +62,7 @@ pub(super) fn execute(
         }
         _ => {
             let mut memory = MatrixMemory {
-                words: Words {
+                words: CheckedMemory {
                     spaces: Spaces::of(launch, &block.shared, &warp.local),
                     clocks: block.clocks.as_mut(),
                     site: (launch.module_id(), number, group.pc),
@@ -85,7 +85,7 @@ pub(super) fn execute(
 
 /// Memory and registers of a warp.
 struct MatrixMemory<'a> {
-    words: Words<'a>,
+    words: CheckedMemory<'a>,
     frame: &'a mut Frame,
     /// Its number in the block.
     warp: u32,
@@ -132,7 +132,7 @@ impl MatrixMemory<'_> {
         let (start, stride) = (starts[0], strides[0]);
         let is_same = |lane: &usize| starts[*lane] == start && strides[*lane] == stride;
         if let Some(lane) = (0..LANES).find(|lane| !is_same(lane)) {
-            return Err((1 << lane, FaultKind::MatrixAddresses));
+            return Err((1 << lane, FaultKind::BadMatrixOperand));
         }
         let bits = u64::from(fragment.format.bits());
         let is_row_major = *is_row_major;
@@ -177,7 +177,7 @@ impl MatrixMemory<'_> {
         let fragment = multiply.fragment(Side::Sum, product.d);
         let accumulates = self.frame.pred(multiply.accumulates);
         if accumulates != 0 && accumulates != Mask::MAX {
-            return Err((accumulates, FaultKind::MatrixAddresses));
+            return Err((accumulates, FaultKind::BadMatrixOperand));
         }
         let c = if accumulates == 0 {
             vec![0; shape.m * shape.n]
@@ -202,7 +202,7 @@ impl MatrixMemory<'_> {
         let values = *self.frame.src(described);
         let descriptor =
             Descriptor::new(values[0]).filter(|_| values.iter().all(|&it| it == values[0]));
-        let descriptor = descriptor.ok_or((Mask::MAX, FaultKind::MatrixAddresses))?;
+        let descriptor = descriptor.ok_or((Mask::MAX, FaultKind::BadMatrixOperand))?;
         let load = |(outer, k): (usize, usize)| {
             let at = CopyAddress::Shared(descriptor.offset(outer, k, bytes, is_transposed));
             let word = self.words.load((self.warp, 0), at, bytes);

@@ -9,7 +9,7 @@ use crate::code::op::{Scope, Semantics, StateSpace};
 use crate::error::FaultKind;
 use crate::memory::{AccessKind, is_global};
 
-pub(super) struct Words<'a> {
+pub(super) struct CheckedMemory<'a> {
     pub(super) spaces: Spaces<'a>,
     pub(super) clocks: Option<&'a mut BlockClocks>,
     /// The instruction, for the checker.
@@ -29,7 +29,7 @@ pub(super) fn place_of(
     }
 }
 
-impl Words<'_> {
+impl CheckedMemory<'_> {
     fn find(
         &self,
         lane: usize,

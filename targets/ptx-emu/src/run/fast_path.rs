@@ -14,7 +14,7 @@ use crate::code::Function;
 use crate::code::op::{Op, Pc, Semantics, StateSpace};
 
 /// Lanes that run together, unobserved.
-pub(super) struct Straight<'a> {
+pub(super) struct FastPath<'a> {
     pub(super) functions: &'a [Function],
     pub(super) frame: &'a mut Frame,
     pub(super) lanes: Mask,
@@ -32,7 +32,7 @@ pub(super) struct Straight<'a> {
     pub(super) polls_mapped_memory: &'a mut bool,
 }
 
-/// What [`Straight::advance`] executed.
+/// What [`FastPath::run`] executed.
 pub(super) struct Advance {
     /// The next instruction, or the one at which lanes have faulted.
     pub(super) pc: Pc,
@@ -41,19 +41,19 @@ pub(super) struct Advance {
     pub(super) fault: Option<LaneFault>,
 }
 
-impl Straight<'_> {
+impl FastPath<'_> {
     /// Executes instructions from `pc` on, at most `left`, up to the first one that is not for it.
     #[inline]
-    pub(super) fn advance(self, pc: Pc, left: &mut u32) -> Advance {
+    pub(super) fn run(self, pc: Pc, left: &mut u32) -> Advance {
         if self.count == 1 {
-            self.advance_by::<true>(pc, left)
+            self.run_lanes::<true>(pc, left)
         } else {
-            self.advance_by::<false>(pc, left)
+            self.run_lanes::<false>(pc, left)
         }
     }
 
     /// The same. With `ONE`, there is one lane.
-    fn advance_by<const ONE: bool>(self, mut pc: Pc, left: &mut u32) -> Advance {
+    fn run_lanes<const ONE: bool>(self, mut pc: Pc, left: &mut u32) -> Advance {
         let Self {
             functions,
             frame,
