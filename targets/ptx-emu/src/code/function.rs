@@ -1,7 +1,8 @@
 //! A function or kernel, decoded.
 
 use super::ControlRegisters;
-use super::op::{Instr, Pc, Slot};
+use super::op::{Instr, Pc, Slot, Src};
+use super::operand_visitor::Operand;
 
 /// A function or kernel, decoded.
 #[derive(Debug)]
@@ -43,11 +44,13 @@ impl Function {
         let constants = self.constants.len() as u32;
         for instr in &self.instrs {
             instr.op.for_each_operand(&mut |operand| {
-                // Constants count backwards.
-                let is_there = if operand.is_register() {
-                    operand.0 < self.regs
-                } else {
-                    u32::MAX - operand.0 < constants
+                let is_there = match operand {
+                    Operand::Read(source) if !source.is_register() => {
+                        // Constants count backwards.
+                        u32::MAX - source.0 < constants
+                    }
+                    Operand::Read(Src(register)) | Operand::Write(register) => register < self.regs,
+                    _ => true,
                 };
                 assert!(is_there, "a register or constant of the function");
             });
