@@ -1,7 +1,6 @@
 //! Instructions of asynchronous copies and of `mbarrier` objects.
 
-use super::operand::{Address, AtomOp, Pred, PredSrc, Reg, Src};
-use super::operand_visitor::OperandVisitor;
+use super::operand::{Address, AtomOp, OperandVisitor, Pred, PredSrc, Reg, Src};
 
 /// Bits of an `mbarrier`'s state in which its pending count is.
 pub(crate) const PENDING_BITS: u32 = 20;

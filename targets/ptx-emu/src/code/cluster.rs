@@ -1,7 +1,6 @@
 //! Instructions of clusters. A cluster has one block here.
 
-use super::operand::{Reg, Src};
-use super::operand_visitor::OperandVisitor;
+use super::operand::{OperandVisitor, Reg, Src};
 
 #[derive(Debug)]
 pub(crate) enum Cluster {

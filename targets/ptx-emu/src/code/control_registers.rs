@@ -2,7 +2,7 @@
 //! in which they and memory keep their values never ends, whatever other registers it changes.
 
 use super::op::{Instr, Op, Pred, PredSrc, Reg};
-use super::operand_visitor::Operand;
+use super::operand::Operand;
 
 /// The registers and predicates of a function on which control flow and effects depend.
 #[derive(Debug, Default, PartialEq, Eq)]

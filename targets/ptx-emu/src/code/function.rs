@@ -2,7 +2,7 @@
 
 use super::ControlRegisters;
 use super::op::{Instr, Pc, Slot, Src};
-use super::operand_visitor::Operand;
+use super::operand::Operand;
 
 /// A function or kernel, decoded.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! Instructions on matrices, whose elements all lanes of a warp hold together.
 
-use super::operand::{Address, PredSrc, Reg, Src};
-use super::operand_visitor::OperandVisitor;
+use super::operand::{Address, OperandVisitor, PredSrc, Reg, Src};
 use crate::alu::LANES;
 use crate::alu::matrix::{Format, Product, Shape};
 

@@ -1,55 +1,7 @@
-//! The operands of an instruction: what it reads and writes.
+//! The operands of each operation.
 
 use super::op::{BarrierKind, Callee, CollectiveKind, Op};
-use super::operand::{Address, Pred, PredSrc, Reg, Src};
-
-/// An operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operand {
-    Read(Src),
-    Write(Reg),
-    ReadPred(Pred),
-    WritePred(Pred),
-    ReadCarry,
-    WriteCarry,
-}
-
-/// Passes operands to a function.
-pub(super) struct OperandVisitor<'a>(&'a mut dyn FnMut(Operand));
-
-impl OperandVisitor<'_> {
-    pub(super) fn reads(&mut self, sources: impl IntoIterator<Item = Src>) -> &mut Self {
-        let all = sources.into_iter().map(Operand::Read);
-        all.for_each(&mut *self.0);
-        self
-    }
-
-    /// Reads the base of an address.
-    pub(super) fn at(&mut self, address: &Address) -> &mut Self {
-        self.reads(address.base)
-    }
-
-    pub(super) fn writes(&mut self, registers: impl IntoIterator<Item = Reg>) -> &mut Self {
-        let all = registers.into_iter().map(Operand::Write);
-        all.for_each(&mut *self.0);
-        self
-    }
-
-    pub(super) fn reads_preds(&mut self, sources: impl IntoIterator<Item = PredSrc>) -> &mut Self {
-        for source in sources {
-            if let PredSrc::Is(pred) | PredSrc::Not(pred) = source {
-                (self.0)(Operand::ReadPred(pred));
-            }
-        }
-        self
-    }
-
-    pub(super) fn writes_preds(&mut self, preds: impl IntoIterator<Item = Pred>) -> &mut Self {
-        let all = preds.into_iter().map(Operand::WritePred);
-        all.for_each(&mut *self.0);
-        self
-    }
-}
+use super::operand::{Operand, OperandVisitor, Reg};
 
 impl Op {
     /// Calls `visit` with each register that the operation reads or writes; predicates are none.
@@ -63,7 +15,7 @@ impl Op {
 
     /// Calls `visit` with each operand.
     pub(super) fn for_each_operand(&self, visit: &mut dyn FnMut(Operand)) {
-        let operands = &mut OperandVisitor(visit);
+        let operands = &mut OperandVisitor::new(visit);
         match *self {
             Self::Nop
             | Self::Fence { .. }
@@ -89,13 +41,12 @@ impl Op {
                 writes,
                 ..
             } => {
-                if reads {
-                    (operands.0)(Operand::ReadCarry);
-                }
-                if writes {
-                    (operands.0)(Operand::WriteCarry);
-                }
-                operands.reads([a, b, c]).writes([d])
+                let carry = [(reads, Operand::ReadCarry), (writes, Operand::WriteCarry)];
+                let carry = carry.into_iter().filter(|(is_there, _)| *is_there);
+                operands
+                    .visit(carry.map(|(_, operand)| operand))
+                    .reads([a, b, c])
+                    .writes([d])
             }
             Self::SetPred {
                 p, q, a, b, with, ..
