@@ -34,6 +34,17 @@ const VERSIONS: &str = concat!(
 /// The runtime as a shared object.
 const SHARED: &str = "libcudart.so.12";
 
+/// Variables on which the build of a dependency depends, though its result does not: without them,
+/// programs with and without these variables share one driver.
+const CUDA_VARIABLES: [&str; 6] = [
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "CUDNN_LIB",
+    "CUDARC_CUDA_VERSION",
+];
+
 /// The names that programs and linkers look for, and the files that they name.
 const NAMES: [(&str, &str); 5] = [
     ("libcuda.so.1", DRIVER),
@@ -85,6 +96,9 @@ fn build(target: &Path) -> Result<(), BuildError> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     clean(&mut command);
+    for name in CUDA_VARIABLES {
+        command.env_remove(name);
+    }
     command.args(["build", "--release", "--quiet", "--locked"]);
     command.args(["--manifest-path", SOURCES]);
     for package in PACKAGES {

@@ -180,6 +180,11 @@ fn started() -> Answer<&'static Driver> {
     is_started.then_some(&*DRIVER).ok_or(Code::NOT_INITIALIZED)
 }
 
+/// The number of GPUs.
+pub(crate) fn gpu_count() -> usize {
+    DRIVER.gpu_count()
+}
+
 /// The calling thread's context, broken or not.
 pub(crate) fn current_context() -> Answer<Arc<Context>> {
     let driver = started()?;
