@@ -3,6 +3,7 @@
 mod files;
 mod forged;
 mod gpu;
+mod peers;
 mod random;
 
 use std::ffi::{CStr, CString, c_char, c_void};
