@@ -63,6 +63,7 @@ functions! {
     cuDeviceGetByPCIBusId(device: *mut i32, id: *const c_char);
     cuDeviceCanAccessPeer(can: *mut i32, device: i32, peer: i32);
     cuDevicePrimaryCtxRetain(context: *mut u64, device: i32);
+    cuDevicePrimaryCtxRelease_v2(device: i32);
     cuDevicePrimaryCtxReset_v2(device: i32);
     cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32);
     cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32);
@@ -71,6 +72,8 @@ functions! {
     cuCtxGetDevice(device: *mut i32);
     cuCtxGetLimit(value: *mut usize, limit: u32);
     cuCtxSetLimit(limit: u32, value: usize);
+    cuCtxGetCacheConfig(config: *mut u32);
+    cuCtxSetCacheConfig(config: u32);
     cuCtxGetStreamPriorityRange(lowest: *mut i32, highest: *mut i32);
     cuCtxEnablePeerAccess(context: u64, flags: u32);
     cuCtxDisablePeerAccess(context: u64);

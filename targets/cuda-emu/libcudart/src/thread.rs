@@ -71,15 +71,20 @@ pub(crate) fn answer(run: impl FnOnce() -> Answer) -> u32 {
 /// Primary contexts that this library has retained, by device.
 static RETAINED: LazyLock<Mutex<HashMap<i32, u64>>> = LazyLock::new(Mutex::default);
 
-/// The primary context of a device.
+/// The primary context of a device. The program may have reset it by the driver's functions, which ends this
+/// library's retain, too; then it is retained again.
 pub(crate) fn primary(driver: &Driver, device: i32) -> Answer<u64> {
     let mut retained = lock(&RETAINED);
-    if let Some(&context) = retained.get(&device) {
-        return Ok(context);
+    let (mut context, mut flags, mut is_active) = (0, 0, 0);
+    driver.cuDevicePrimaryCtxGetState(device, &raw mut flags, &raw mut is_active)?;
+    if is_active == 0 {
+        retained.remove(&device);
     }
-    let mut context = 0;
     driver.cuDevicePrimaryCtxRetain(&raw mut context, device)?;
-    retained.insert(device, context);
+    if retained.insert(device, context) == Some(context) {
+        // It was this library's already: one retain is enough.
+        driver.cuDevicePrimaryCtxRelease_v2(device)?;
+    }
     Ok(context)
 }
 
@@ -104,7 +109,9 @@ pub(crate) fn set_device(driver: &Driver, device: i32) -> Answer {
 /// Destroys everything on the thread's device.
 pub(crate) fn reset_device(driver: &Driver) -> Answer {
     let device = device(driver)?;
-    if lock(&RETAINED).remove(&device).is_some() {
+    // Until the context is gone: a thread that retained it meanwhile would keep a handle of it.
+    let mut retained = lock(&RETAINED);
+    if retained.remove(&device).is_some() {
         driver.cuCtxSetCurrent(0)?;
         DEVICE.set(device);
     }

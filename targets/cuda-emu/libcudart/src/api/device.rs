@@ -22,13 +22,9 @@ fn give<T>(to: *mut T, value: T) -> Answer {
 }
 
 fn count(to: *mut i32) -> Answer {
-    let driver = match started() {
-        // A driver without devices is none for the runtime.
-        Err(Error::INITIALIZATION) => return Err(Error::INITIALIZATION),
-        other => other?,
-    };
+    // A driver without devices fails with `NO_DEVICE` itself, or counts none.
     let mut count = 0;
-    driver.cuDeviceGetCount(&raw mut count)?;
+    started()?.cuDeviceGetCount(&raw mut count)?;
     give(to, count)?;
     if count == 0 {
         Err(Error::NO_DEVICE)
@@ -88,6 +84,12 @@ pub extern "C" fn cudaGetDevice(to: *mut i32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceReset() -> u32 {
     answer(|| reset_device(started()?))
+}
+
+/// The old name of `cudaDeviceReset`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaThreadExit() -> u32 {
+    cudaDeviceReset()
 }
 
 fn synchronize() -> Answer {
@@ -163,39 +165,58 @@ api! {
     };
     fn cudaDeviceGetLimit(value: *mut usize, limit: u32) |driver| driver.cuCtxGetLimit(value, limit);
     fn cudaDeviceSetLimit(limit: u32, value: usize) |driver| driver.cuCtxSetLimit(limit, value);
-    /// There are no caches to configure.
-    fn cudaDeviceSetCacheConfig(_config: u32) |_| Ok(());
-    fn cudaDeviceGetCacheConfig(config: *mut u32) |_| give(config, 0);
+    fn cudaDeviceGetCacheConfig(config: *mut u32) |driver| driver.cuCtxGetCacheConfig(config);
+    fn cudaDeviceSetCacheConfig(config: u32) |driver| driver.cuCtxSetCacheConfig(config);
+
+    /// The old names of the four.
+    fn cudaThreadGetLimit(value: *mut usize, limit: u32) |driver| driver.cuCtxGetLimit(value, limit);
+    fn cudaThreadSetLimit(limit: u32, value: usize) |driver| driver.cuCtxSetLimit(limit, value);
+    fn cudaThreadGetCacheConfig(config: *mut u32) |driver| driver.cuCtxGetCacheConfig(config);
+    fn cudaThreadSetCacheConfig(config: u32) |driver| driver.cuCtxSetCacheConfig(config);
 }
 
-/// The address of one of the driver's functions, in the version of CUDA of this runtime or in another.
+/// Flags of `cuGetProcAddress`: functions whose default stream is the calling thread's.
+const PER_THREAD_STREAM: u64 = 2;
+
+/// The address of one of the driver's functions, in a version of CUDA. `default` are the flags of 0.
 fn entry_point(
     name: *const c_char,
     found: *mut *mut c_void,
     version: i32,
-    flags: u64,
+    (flags, default): (u64, u64),
     status: *mut u32,
 ) -> Answer {
+    let flags = if flags == 0 { default } else { flags };
     driver()?.cuGetProcAddress_v2(name, found, version, flags, status)
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGetDriverEntryPoint(
-    name: *const c_char,
-    found: *mut *mut c_void,
-    flags: u64,
-    status: *mut u32,
-) -> u32 {
-    answer(|| entry_point(name, found, VERSION, flags, status))
+/// The functions under both names; the second is that of programs whose default stream is the thread's.
+macro_rules! entry_points {
+    ($($name:ident, $by_version:ident: $default:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name(
+            name: *const c_char,
+            found: *mut *mut c_void,
+            flags: u64,
+            status: *mut u32,
+        ) -> u32 {
+            answer(|| entry_point(name, found, VERSION, (flags, $default), status))
+        }
+
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $by_version(
+            name: *const c_char,
+            found: *mut *mut c_void,
+            version: u32,
+            flags: u64,
+            status: *mut u32,
+        ) -> u32 {
+            answer(|| entry_point(name, found, version as i32, (flags, $default), status))
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGetDriverEntryPointByVersion(
-    name: *const c_char,
-    found: *mut *mut c_void,
-    version: u32,
-    flags: u64,
-    status: *mut u32,
-) -> u32 {
-    answer(|| entry_point(name, found, version as i32, flags, status))
+entry_points! {
+    cudaGetDriverEntryPoint, cudaGetDriverEntryPointByVersion: 0;
+    cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPointByVersion_ptsz: PER_THREAD_STREAM;
 }

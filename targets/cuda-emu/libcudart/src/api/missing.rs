@@ -1,6 +1,8 @@
 //! Functions that are not supported: arrays, textures, graphs, memory of other processes, and others. Programs that
 //! have calls to them can be linked; a call is named on the standard error and returns `cudaErrorNotSupported`.
 
+use std::io::{Write, stderr};
+
 use crate::error::Error;
 use crate::thread::answer;
 
@@ -14,9 +16,9 @@ macro_rules! missing {
     )*};
 }
 
-#[expect(clippy::print_stderr, reason = "the program does not read our log")]
 fn unsupported(name: &str) -> u32 {
-    eprintln!("libcudart: {name} is not supported");
+    // The program does not read our log. A closed standard error is its business.
+    let _ = writeln!(stderr(), "libcudart: {name} is not supported");
     answer(|| Err(Error::NOT_SUPPORTED))
 }
 
@@ -77,8 +79,6 @@ missing! {
     cudaGLUnregisterBufferObject
     cudaGetChannelDesc
     cudaGetDeviceProperties
-    cudaGetDriverEntryPointByVersion_ptsz
-    cudaGetDriverEntryPoint_ptsz
     cudaGetExportTable
     cudaGetMipmappedArrayLevel
     cudaGetSurfaceObjectResourceDesc
@@ -298,11 +298,6 @@ missing! {
     cudaStreamUpdateCaptureDependencies_v2
     cudaStreamUpdateCaptureDependencies_v2_ptsz
     cudaThreadExchangeStreamCaptureMode
-    cudaThreadExit
-    cudaThreadGetCacheConfig
-    cudaThreadGetLimit
-    cudaThreadSetCacheConfig
-    cudaThreadSetLimit
     cudaUserObjectCreate
     cudaUserObjectRelease
     cudaUserObjectRetain

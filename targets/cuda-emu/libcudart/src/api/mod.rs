@@ -5,11 +5,12 @@
 //! | `compiler` | functions that compilers call |
 //! | `error` | errors |
 //! | `device`, `properties` | devices |
-//! | `memory`, `copy`, `symbol` | memory |
+//! | `memory`, `copy`, `symbol`, `array` | memory |
 //! | `stream`, `event` | streams and events |
 //! | `launch`, `function` | kernels |
 //! | `missing` | functions that are not supported |
 
+pub mod array;
 pub mod compiler;
 pub mod copy;
 pub mod device;
