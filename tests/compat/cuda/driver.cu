@@ -61,5 +61,12 @@ int main() {
     launch();
     OK(driver<cudaError_t (*)(int)>("cuDevicePrimaryCtxRelease")(0));
     launch();
+    OK(reset(0));
+    int device = -1;
+    OK(cudaGetDevice(&device));
+    CHECK(device == 0);
+    OK(reset(0));
+    OK(cudaDeviceReset());
+    launch();
     puts("ok");
 }

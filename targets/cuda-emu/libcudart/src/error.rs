@@ -5,7 +5,7 @@
 pub(crate) struct Error(pub(crate) u32);
 
 /// A function's result.
-pub(crate) type Answer<T = ()> = Result<T, Error>;
+pub(crate) type CudaResult<T = ()> = Result<T, Error>;
 
 macro_rules! errors {
     (

@@ -4,28 +4,20 @@ use std::ffi::{c_char, c_void};
 
 use super::api;
 use super::properties::{Properties, properties};
-use crate::driver::{Driver, driver, started};
-use crate::error::{Answer, Error};
-use crate::thread::{answer, device, in_context, primary, reset_device, set_device};
+use crate::context::{device, in_context, primary, reset_device, set_device};
+use crate::driver::{Driver, driver, initialized_driver};
+use crate::error::{CudaResult, Error};
+use crate::pointers::write_out;
+use crate::result::to_c;
 
 /// The version of the runtime whose functions these are.
 const VERSION: i32 = 12_090;
 
-/// Writes a result to the caller's variable.
-fn give<T>(to: *mut T, value: T) -> Answer {
-    if to.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: not null, so a variable of the caller's.
-    unsafe { to.write(value) };
-    Ok(())
-}
-
-fn count(to: *mut i32) -> Answer {
+fn count(to: *mut i32) -> CudaResult {
     // A driver without devices fails with `NO_DEVICE` itself, or counts none.
     let mut count = 0;
-    started()?.cuDeviceGetCount(&raw mut count)?;
-    give(to, count)?;
+    initialized_driver()?.cuDeviceGetCount(&raw mut count)?;
+    write_out(to, count)?;
     if count == 0 {
         Err(Error::NO_DEVICE)
     } else {
@@ -35,25 +27,25 @@ fn count(to: *mut i32) -> Answer {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceCount(to: *mut i32) -> u32 {
-    answer(|| count(to))
+    to_c(|| count(to))
 }
 
 /// 0 if there is no driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDriverGetVersion(to: *mut i32) -> u32 {
-    answer(|| match driver() {
+    to_c(|| match driver() {
         Ok(driver) => driver.cuDriverGetVersion(to),
-        Err(_) => give(to, 0),
+        Err(_) => write_out(to, 0),
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaRuntimeGetVersion(to: *mut i32) -> u32 {
-    answer(|| give(to, VERSION))
+    to_c(|| write_out(to, VERSION))
 }
 
 /// The device with a number.
-fn existing(driver: &Driver, ordinal: i32) -> Answer<i32> {
+fn existing(driver: &Driver, ordinal: i32) -> CudaResult<i32> {
     let mut device = 0;
     driver.cuDeviceGet(&raw mut device, ordinal)?;
     Ok(device)
@@ -61,8 +53,8 @@ fn existing(driver: &Driver, ordinal: i32) -> Answer<i32> {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaSetDevice(ordinal: i32) -> u32 {
-    answer(|| {
-        let driver = started()?;
+    to_c(|| {
+        let driver = initialized_driver()?;
         set_device(driver, existing(driver, ordinal)?)
     })
 }
@@ -70,20 +62,20 @@ pub extern "C" fn cudaSetDevice(ordinal: i32) -> u32 {
 /// Starts the runtime on a device, which does not become the thread's.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaInitDevice(ordinal: i32, _flags: u32, _are_valid: u32) -> u32 {
-    answer(|| {
-        let driver = started()?;
+    to_c(|| {
+        let driver = initialized_driver()?;
         primary(driver, existing(driver, ordinal)?).map(drop)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDevice(to: *mut i32) -> u32 {
-    answer(|| give(to, device(started()?)?))
+    to_c(|| write_out(to, device(initialized_driver()?)?))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceReset() -> u32 {
-    answer(|| reset_device(started()?))
+    to_c(|| reset_device(initialized_driver()?))
 }
 
 /// The old name of `cudaDeviceReset`.
@@ -92,52 +84,52 @@ pub extern "C" fn cudaThreadExit() -> u32 {
     cudaDeviceReset()
 }
 
-fn synchronize() -> Answer {
+fn synchronize() -> CudaResult {
     in_context()?.cuCtxSynchronize()
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceSynchronize() -> u32 {
-    answer(synchronize)
+    to_c(synchronize)
 }
 
 /// The old name of `cudaDeviceSynchronize`.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaThreadSynchronize() -> u32 {
-    answer(synchronize)
+    to_c(synchronize)
 }
 
 /// The runtime's numbers of attributes are the driver's.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetAttribute(to: *mut i32, attribute: u32, ordinal: i32) -> u32 {
-    answer(|| started()?.cuDeviceGetAttribute(to, attribute, ordinal))
+    to_c(|| initialized_driver()?.cuDeviceGetAttribute(to, attribute, ordinal))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceProperties_v2(to: *mut Properties, ordinal: i32) -> u32 {
-    answer(|| {
-        let driver = started()?;
-        give(to, properties(driver, existing(driver, ordinal)?)?)
+    to_c(|| {
+        let driver = initialized_driver()?;
+        write_out(to, properties(driver, existing(driver, ordinal)?)?)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetPCIBusId(id: *mut c_char, room: i32, ordinal: i32) -> u32 {
-    answer(|| started()?.cuDeviceGetPCIBusId(id, room, ordinal))
+    to_c(|| initialized_driver()?.cuDeviceGetPCIBusId(id, room, ordinal))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetByPCIBusId(to: *mut i32, id: *const c_char) -> u32 {
-    answer(|| started()?.cuDeviceGetByPCIBusId(to, id))
+    to_c(|| initialized_driver()?.cuDeviceGetByPCIBusId(to, id))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceCanAccessPeer(can: *mut i32, ordinal: i32, peer: i32) -> u32 {
-    answer(|| started()?.cuDeviceCanAccessPeer(can, ordinal, peer))
+    to_c(|| initialized_driver()?.cuDeviceCanAccessPeer(can, ordinal, peer))
 }
 
 /// Flags of a device that is in use already.
-fn flags(driver: &Driver) -> Answer<u32> {
+fn flags(driver: &Driver) -> CudaResult<u32> {
     let (mut flags, mut active) = (0, 0);
     driver.cuDevicePrimaryCtxGetState(device(driver)?, &raw mut flags, &raw mut active)?;
     Ok(flags)
@@ -145,13 +137,13 @@ fn flags(driver: &Driver) -> Answer<u32> {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceFlags(to: *mut u32) -> u32 {
-    answer(|| give(to, flags(started()?)?))
+    to_c(|| write_out(to, flags(initialized_driver()?)?))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaSetDeviceFlags(flags: u32) -> u32 {
-    answer(|| {
-        let driver = started()?;
+    to_c(|| {
+        let driver = initialized_driver()?;
         driver.cuDevicePrimaryCtxSetFlags_v2(device(driver)?, flags)
     })
 }
@@ -175,6 +167,11 @@ api! {
     fn cudaThreadSetCacheConfig(config: u32) |driver| driver.cuCtxSetCacheConfig(config);
 }
 
+api! {
+    fn cudaProfilerStart() |driver| driver.cuProfilerStart();
+    fn cudaProfilerStop() |driver| driver.cuProfilerStop();
+}
+
 /// Flags of `cuGetProcAddress`: functions whose default stream is the calling thread's.
 const PER_THREAD_STREAM: u64 = 2;
 
@@ -185,7 +182,7 @@ fn entry_point(
     version: i32,
     (flags, default): (u64, u64),
     status: *mut u32,
-) -> Answer {
+) -> CudaResult {
     let flags = if flags == 0 { default } else { flags };
     driver()?.cuGetProcAddress_v2(name, found, version, flags, status)
 }
@@ -200,7 +197,7 @@ macro_rules! entry_points {
             flags: u64,
             status: *mut u32,
         ) -> u32 {
-            answer(|| entry_point(name, found, VERSION, (flags, $default), status))
+            to_c(|| entry_point(name, found, VERSION, (flags, $default), status))
         }
 
         #[unsafe(no_mangle)]
@@ -211,7 +208,7 @@ macro_rules! entry_points {
             flags: u64,
             status: *mut u32,
         ) -> u32 {
-            answer(|| entry_point(name, found, version as i32, (flags, $default), status))
+            to_c(|| entry_point(name, found, version as i32, (flags, $default), status))
         }
     )*};
 }

@@ -4,10 +4,10 @@ use cudarc::driver::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUpointer_attribute as P,
 };
 
-use super::copy::finish;
-use super::{api, or_default, streamed};
+use super::{api, finish, or_default, streamed};
 use crate::driver::Driver;
-use crate::error::{Answer, Error};
+use crate::error::{CudaResult, Error};
+use crate::pointers::write_out;
 
 /// A `cudaPitchedPtr`.
 #[derive(Clone, Copy)]
@@ -40,19 +40,14 @@ pub struct PointerAttributes {
 /// The size of the elements for which the driver pads rows, in bytes.
 const PITCH_ELEMENT: u32 = 16;
 
-fn malloc(driver: &Driver, address: *mut u64, bytes: usize) -> Answer {
-    if address.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
+fn malloc(driver: &Driver, address: *mut u64, bytes: usize) -> CudaResult {
     if bytes == 0 {
-        // SAFETY: not null, so a variable of the caller's.
-        unsafe { address.write(0) };
-        return Ok(());
+        return write_out(address, 0);
     }
     driver.cuMemAlloc_v2(address, bytes)
 }
 
-fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> Answer {
+fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> CudaResult {
     if to.is_null() {
         return Err(Error::INVALID_VALUE);
     }
@@ -74,9 +69,7 @@ fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> Answer
         width: extent.width,
         height: extent.height,
     };
-    // SAFETY: not null, so a variable of the caller's.
-    unsafe { to.write(made) };
-    Ok(())
+    write_out(to, made)
 }
 
 /// The kinds of memory, `cudaMemoryType`: ordinary memory of the host, pinned memory, device memory, managed
@@ -110,7 +103,7 @@ fn kind(driver: &Driver, address: u64) -> u32 {
 
 /// Waits for a fill that has been queued, if the host can access the memory. Source: the CUDA Runtime API, "API
 /// synchronization behavior".
-fn finish_fill(driver: &Driver, queued: Answer, address: u64, stream: u64) -> Answer {
+fn finish_fill(driver: &Driver, queued: CudaResult, address: u64, stream: u64) -> CudaResult {
     match kind(driver, address) {
         HOST | MANAGED => finish(driver, queued, stream),
         _ => queued,
@@ -118,10 +111,7 @@ fn finish_fill(driver: &Driver, queued: Answer, address: u64, stream: u64) -> An
 }
 
 /// Memory that the driver does not know is ordinary memory of the host, and no error.
-fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> Answer {
-    if to.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
+fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> CudaResult {
     let number = |which| attribute(driver, address, which);
     let kind = kind(driver, address);
     let is_known = kind != UNREGISTERED;
@@ -136,13 +126,11 @@ fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> Answ
             _ => number(P::CU_POINTER_ATTRIBUTE_HOST_POINTER).unwrap_or(0),
         },
     };
-    // SAFETY: not null, so the caller's structure.
-    unsafe { to.write(found) };
-    Ok(())
+    write_out(to, found)
 }
 
-/// Freeing nothing is a way to start the runtime.
-fn free(driver: &Driver, address: u64) -> Answer {
+/// Programs free a null pointer to initialise the runtime.
+fn free(driver: &Driver, address: u64) -> CudaResult {
     match address {
         0 => Ok(()),
         _ => driver.cuMemFree_v2(address),
@@ -211,13 +199,4 @@ streamed! {
     ) |driver, default| {
         driver.cuMemsetD2D8Async(address, pitch, value as u8, width, height, or_default(stream, default))
     };
-}
-
-/// Reads what a null pointer may stand for.
-pub(crate) fn read<T: Copy>(from: *const T) -> Answer<T> {
-    if from.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: not null, so the caller's structure.
-    Ok(unsafe { from.read() })
 }

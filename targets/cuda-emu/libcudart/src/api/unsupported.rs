@@ -4,25 +4,25 @@
 use std::io::{Write, stderr};
 
 use crate::error::Error;
-use crate::thread::answer;
+use crate::result::to_c;
 
 /// They take no arguments and so ignore those that callers pass, which C's calling convention allows.
-macro_rules! missing {
+macro_rules! unsupported {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name() -> u32 {
-            unsupported(stringify!($name))
+            report(stringify!($name))
         }
     )*};
 }
 
-fn unsupported(name: &str) -> u32 {
+fn report(name: &str) -> u32 {
     // The program does not read our log. A closed standard error is its business.
     let _ = writeln!(stderr(), "libcudart: {name} is not supported");
-    answer(|| Err(Error::NOT_SUPPORTED))
+    to_c(|| Err(Error::NOT_SUPPORTED))
 }
 
-missing! {
+unsupported! {
     __cudaRegisterHostVar
     __cudaRegisterUnifiedTable
     cudaArrayGetInfo
