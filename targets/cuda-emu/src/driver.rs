@@ -309,9 +309,9 @@ pub struct Counts {
     pub leaks: u64,
     /// Injected failures.
     pub faults: u64,
-    /// Calls of `cuStreamQuery` and of `cuStreamSynchronize`.
+    /// Calls of `cuStreamQuery`.
     pub stream_queries: u64,
-    /// See there.
+    /// Calls of `cuStreamSynchronize`.
     pub stream_waits: u64,
 }
 

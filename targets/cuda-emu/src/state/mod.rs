@@ -72,16 +72,16 @@ pub(crate) struct Owned {
     /// The modules of libraries, by the handles of these; not the caller's to unload.
     pub(crate) libraries: HashMap<u64, Arc<Module>>,
     pub(crate) linkers: HashMap<u64, Linker>,
-    /// The default streams, which are made when they are used and are not the caller's to destroy.
+    /// The legacy default stream, which is made when it is used and is not the caller's to destroy.
     pub(crate) legacy: Option<Arc<Stream>>,
-    /// See there.
-    pub(crate) of_threads: HashMap<ThreadId, Arc<Stream>>,
+    /// The default streams of threads, for which the same holds.
+    pub(crate) thread_streams: HashMap<ThreadId, Arc<Stream>>,
 }
 
 impl Owned {
     /// All streams.
     pub(crate) fn all_streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
-        let default = self.legacy.iter().chain(self.of_threads.values());
+        let default = self.legacy.iter().chain(self.thread_streams.values());
         self.streams.values().chain(&self.ending).chain(default)
     }
 
