@@ -37,7 +37,7 @@ fn wrong_type() -> TextError {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn arithmetic(
         &mut self,
         name: &str,
