@@ -22,7 +22,7 @@ programs that contain only machine code for GPUs (cubins) do not run.
   LD_LIBRARY_PATH=$(revoff emulate --path) ./program
 
 Faults of kernels are printed with the thread, the line and the address. Exit status: that
-of the program; 2 the command line or the environment is invalid.")]
+of the program; 2 the command line is invalid.")]
 pub(crate) struct Options {
     /// The GPU's architecture [default: sm_90, or REVOFF_EMU_ARCH]
     #[arg(long, value_name = "SM")]
@@ -49,7 +49,7 @@ pub(crate) struct Options {
     path: bool,
 
     /// The program and its arguments
-    #[arg(last = true, required_unless_present = "path")]
+    #[arg(trailing_var_arg = true, required_unless_present = "path")]
     program: Vec<OsString>,
 }
 

@@ -1,6 +1,6 @@
 //! The allocated and free blocks of an arena.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::ALIGN;
 
@@ -10,6 +10,13 @@ const MAX_KEPT: u64 = 64 << 10;
 /// The number of lengths up to that.
 const LENGTHS: usize = (MAX_KEPT / ALIGN) as usize;
 
+/// With delayed reuse, the number of freed short blocks of a length, and of freed long blocks, that
+/// are not allocated again while there is other memory.
+const DELAYED: usize = 32;
+
+/// The number of freed blocks that are remembered.
+const REMEMBERED: usize = 256;
+
 /// The blocks of an arena, by their offsets.
 ///
 /// A freed short block is first kept for reuse, so that the next allocation of its length costs one
@@ -18,8 +25,13 @@ const LENGTHS: usize = (MAX_KEPT / ALIGN) as usize;
 pub(super) struct Blocks {
     /// All blocks cut out of free memory.
     blocks: BTreeMap<u64, Block>,
-    /// Offsets of kept blocks, by length.
-    kept: Vec<Vec<u64>>,
+    /// Offsets of kept blocks, by length, in the order of their release.
+    kept: Vec<VecDeque<u64>>,
+    /// Offsets and lengths of long blocks that were freed last.
+    delayed: VecDeque<(u64, u64)>,
+    delays_reuse: bool,
+    /// Offsets and requested sizes of the blocks that were freed last.
+    freed: VecDeque<(u64, u64)>,
     /// Free memory by offset, with its length; neighbours are merged.
     free: BTreeMap<u64, u64>,
     /// The same as lengths and offsets.
@@ -63,6 +75,9 @@ impl Blocks {
         Self {
             blocks: BTreeMap::new(),
             kept: Vec::new(),
+            delayed: VecDeque::new(),
+            delays_reuse: false,
+            freed: VecDeque::new(),
             free: BTreeMap::from([(0, bytes)]),
             by_len: BTreeSet::from([(bytes, 0)]),
             used_bytes: 0,
@@ -74,6 +89,18 @@ impl Blocks {
     /// Sets the distance between blocks that are allocated from now on.
     pub(super) fn set_gap(&mut self, gap: u64) {
         self.gap = gap;
+    }
+
+    /// From now on, does not allocate blocks again that were freed just before.
+    pub(super) fn delay_reuse(&mut self) {
+        self.delays_reuse = true;
+    }
+
+    /// The block that contained an offset and was freed recently: its begin and its size.
+    pub(super) fn freed(&self, offset: u64) -> Option<(u64, u64)> {
+        let mut last_first = self.freed.iter().rev();
+        let contains = |&&(start, bytes): &&(u64, u64)| (start..start + bytes).contains(&offset);
+        last_first.find(contains).copied()
     }
 
     /// Allocated bytes, without gaps.
@@ -109,7 +136,12 @@ impl Blocks {
     }
 
     fn take_kept(&mut self, len: u64, bytes: u64) -> Option<u64> {
-        let offset = self.kept.get_mut(kept_at(len)?)?.pop()?;
+        let kept = self.kept.get_mut(kept_at(len)?)?;
+        let offset = if self.delays_reuse {
+            (kept.len() > DELAYED).then(|| kept.pop_front())??
+        } else {
+            kept.pop_back()?
+        };
         let block = self.blocks.get_mut(&offset)?;
         block.bytes = Some(bytes);
         Some(offset)
@@ -121,16 +153,25 @@ impl Blocks {
         let bytes = block.bytes.take()?;
         let len = block.len;
         self.used_bytes -= rounded(bytes)?;
+        if self.delays_reuse {
+            self.freed.push_back((offset, bytes));
+            if self.freed.len() > REMEMBERED {
+                self.freed.pop_front();
+            }
+        }
         match kept_at(len) {
             Some(at) => {
                 if self.kept.is_empty() {
-                    self.kept.resize_with(LENGTHS, Vec::new);
+                    self.kept.resize_with(LENGTHS, VecDeque::new);
                 }
-                self.kept[at].push(offset);
+                self.kept[at].push_back(offset);
             }
             None => {
                 self.blocks.remove(&offset);
-                self.merge(offset, len);
+                self.delayed.push_back((offset, len));
+                if !self.delays_reuse || self.delayed.len() > DELAYED {
+                    self.release_delayed();
+                }
             }
         }
         Some(len)
@@ -161,8 +202,18 @@ impl Blocks {
         Some(offset)
     }
 
-    /// Turns all kept blocks into free memory.
+    /// Turns the long block that was freed first into free memory.
+    fn release_delayed(&mut self) {
+        if let Some((offset, len)) = self.delayed.pop_front() {
+            self.merge(offset, len);
+        }
+    }
+
+    /// Turns all kept and delayed blocks into free memory.
     fn release_kept(&mut self) {
+        while !self.delayed.is_empty() {
+            self.release_delayed();
+        }
         for offset in std::mem::take(&mut self.kept).into_iter().flatten() {
             if let Some(block) = self.blocks.remove(&offset) {
                 self.merge(offset, block.len);

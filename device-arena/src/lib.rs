@@ -94,6 +94,23 @@ impl Arena {
         self
     }
 
+    /// Does not allocate memory again that was freed just before, while there is other memory, so
+    /// that accesses to it are noticed.
+    #[must_use]
+    pub fn with_delayed_reuse(self) -> Self {
+        self.blocks().delay_reuse();
+        self
+    }
+
+    /// The block that contained an address and was freed recently, with
+    /// [delayed reuse](Self::with_delayed_reuse): its begin and its size.
+    #[must_use]
+    pub fn freed(&self, address: u64) -> Option<(u64, u64)> {
+        let offset = address.checked_sub(self.window)?;
+        let (start, bytes) = self.blocks().freed(offset)?;
+        Some((self.window + start, bytes))
+    }
+
     fn blocks(&self) -> MutexGuard<'_, Blocks> {
         // No panic leaves the bookkeeping inconsistent.
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)

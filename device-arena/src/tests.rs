@@ -197,3 +197,24 @@ fn gaps_keep_blocks_apart_while_there_is_room() {
     // Without room for a gap.
     assert!(arena.alloc(1 << 20, Fill::Zeros).is_some());
 }
+
+#[test]
+fn freed_memory_is_not_reused_at_once() {
+    let arena = Arena::new(64 << 20, None).unwrap().with_delayed_reuse();
+    for bytes in [100, 1 << 20] {
+        let block = arena.alloc(bytes, Fill::Zeros).unwrap();
+        arena.free(block);
+        assert_eq!(arena.freed(block + bytes - 1), Some((block, bytes)));
+        assert_eq!(arena.freed(block + bytes), None);
+        for _ in 0..16 {
+            let other = arena.alloc(bytes, Fill::Zeros).unwrap();
+            assert_ne!(other, block);
+            arena.free(other);
+        }
+    }
+    assert_eq!(arena.used(), 0);
+    assert!(
+        arena.alloc(64 << 20, Fill::Any).is_some(),
+        "memory runs short"
+    );
+}

@@ -12,17 +12,17 @@ use crate::messages;
 use crate::program::cache;
 use crate::version_script::link_with_versions;
 
-/// The workspace with the libraries, and their packages.
+/// The workspace with the libraries.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-/// See there.
+/// The packages of the libraries.
 const PACKAGES: [&str; 2] = ["libcuda", "libcudart"];
 
 /// The variable that names a folder with the libraries, which are then not built.
 const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
 
-/// What cargo calls the libraries.
+/// Cargo's name of the driver.
 const DRIVER: &str = "libcuda_emulated.so";
-/// See there.
+/// Cargo's name of the runtime.
 const RUNTIME: &str = "libcudart_emulated.a";
 
 /// The versions of the runtime's symbols.
@@ -33,6 +33,17 @@ const VERSIONS: &str = concat!(
 
 /// The runtime as a shared object.
 const SHARED: &str = "libcudart.so.12";
+
+/// Variables on which the build of a dependency depends, though its result does not: without them,
+/// programs with and without these variables share one driver.
+const CUDA_VARIABLES: [&str; 6] = [
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "CUDNN_LIB",
+    "CUDARC_CUDA_VERSION",
+];
 
 /// The names that programs and linkers look for, and the files that they name.
 const NAMES: [(&str, &str); 5] = [
@@ -85,6 +96,9 @@ fn build(target: &Path) -> Result<(), BuildError> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     clean(&mut command);
+    for name in CUDA_VARIABLES {
+        command.env_remove(name);
+    }
     command.args(["build", "--release", "--quiet", "--locked"]);
     command.args(["--manifest-path", SOURCES]);
     for package in PACKAGES {
@@ -103,12 +117,56 @@ fn build(target: &Path) -> Result<(), BuildError> {
 /// Links the runtime, unless that was done after it was built.
 fn link_runtime(release: &Path) -> Result<(), BuildError> {
     let (library, shared) = (release.join(RUNTIME), release.join(SHARED));
-    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
-    let built = modified(&library).map_err(io_at(&library))?;
-    if modified(&shared).is_ok_and(|linked| linked >= built) {
+    let versions = Path::new(VERSIONS);
+    if is_up_to_date(&shared, &[&library, versions])? {
         return Ok(());
     }
     let new = release.join(format!("{SHARED}.{}", std::process::id()));
-    link_with_versions(&library, Path::new(VERSIONS), SHARED, &new)?;
+    link_with_versions(&library, versions, SHARED, &new)?;
     fs::rename(&new, &shared).map_err(io_at(&shared))
+}
+
+/// Whether a file exists and is at least as new as all of its sources.
+fn is_up_to_date(made: &Path, sources: &[&Path]) -> Result<bool, BuildError> {
+    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
+    let Ok(made) = modified(made) else {
+        return Ok(false);
+    };
+    for &source in sources {
+        if modified(source).map_err(io_at(source))? > made {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn a_library_is_as_new_as_each_of_its_sources() {
+        let folder = env::temp_dir().join(format!("revoff-newer-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [made, one, other] = ["made", "one", "other"].map(|name| folder.join(name));
+        let start = SystemTime::now();
+        let modify = |path: &Path, seconds| {
+            let file = File::create(path).unwrap();
+            file.set_modified(start + Duration::from_secs(seconds))
+                .unwrap();
+        };
+        let is_up_to_date = || is_up_to_date(&made, &[&one, &other]);
+        modify(&one, 1);
+        assert!(!is_up_to_date().unwrap(), "there is none");
+        modify(&made, 2);
+        assert!(is_up_to_date().is_err(), "a source is missing");
+        modify(&other, 2);
+        assert!(is_up_to_date().unwrap());
+        modify(&other, 3);
+        assert!(!is_up_to_date().unwrap(), "the second source is newer");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -1,7 +1,8 @@
-//! Counts of calls by function, which `REVOFF_EMU_COUNTS` asks for.
+//! Counts of calls by function, which `REVOFF_EMU_CALLS` asks for.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::io::{Write, stderr};
 use std::sync::{LazyLock, Mutex};
 
 use emu_driver::process::{SettingError, lock, number};
@@ -9,7 +10,7 @@ use emu_driver::process::{SettingError, lock, number};
 static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
 static IS_WANTED: LazyLock<Result<bool, SettingError>> =
-    LazyLock::new(|| Ok(number("REVOFF_EMU_COUNTS", 0)? != 0));
+    LazyLock::new(|| Ok(number("REVOFF_EMU_CALLS", 0)? != 0));
 
 /// Counts a call.
 pub(crate) fn add(function: &str) {
@@ -29,10 +30,11 @@ unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-#[expect(clippy::print_stderr, reason = "the program does not read our log")]
 extern "C" fn print() {
+    let mut errors = stderr().lock();
     for (function, count) in &*lock(&COUNTS) {
-        eprintln!("emulated GPU: {count} calls of {function}");
+        // The program does not read our log. A closed standard error is its business.
+        let _ = writeln!(errors, "emulated GPU: {count} calls of {function}");
     }
 }
 
@@ -42,8 +44,9 @@ extern "C" fn print() {
 /// The setting is invalid.
 pub(crate) fn print_at_exit() -> Result<(), &'static SettingError> {
     if *IS_WANTED.as_ref()? {
-        // SAFETY: the function stays: this library is never unloaded. It fails only without memory, and then
-        // nothing is printed.
+        // SAFETY: the function is there when it is called. `libcuda` is linked with `nodelete` (its `build.rs`), so
+        // that it is never unloaded; from another library that contains this crate, glibc calls the function before
+        // it unloads the library. Registering fails only without memory, and then nothing is printed.
         let _ = unsafe { atexit(print) };
     }
     Ok(())

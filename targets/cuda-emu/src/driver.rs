@@ -18,7 +18,7 @@ use crate::faults;
 use crate::settings::settings;
 use crate::state::Context;
 use crate::state::gpu::{Gpu, GpuOptions};
-use crate::state::memory::{Pinned, PinnedKind};
+use crate::state::memory::{Pinned, PinnedKind, Registered};
 use crate::state::stream::{QUERIES, WAITS};
 
 /// The driver.
@@ -180,6 +180,11 @@ fn started() -> Answer<&'static Driver> {
     is_started.then_some(&*DRIVER).ok_or(Code::NOT_INITIALIZED)
 }
 
+/// The number of GPUs.
+pub(crate) fn gpu_count() -> usize {
+    DRIVER.gpu_count()
+}
+
 /// The calling thread's context, broken or not.
 pub(crate) fn current_context() -> Answer<Arc<Context>> {
     let driver = started()?;
@@ -197,19 +202,23 @@ pub(crate) fn with_context(function: &str, run: impl FnOnce(&Arc<Context>) -> An
     }
 }
 
-/// A function that destroys something. It needs no current context: then it acts on the one that has it.
+/// A function that destroys something: it acts on the current context if that has it, or else on the one that has it.
+/// With a strict GPU, programs may rely on the former alone.
 pub(crate) fn with_owner(
     function: &str,
     is_owner: impl Fn(&Context) -> bool,
     run: impl FnOnce(&Arc<Context>) -> Answer,
 ) -> u32 {
-    let owner = || contexts().into_iter().find(|context| is_owner(context));
-    match current_context() {
+    let current = current_context();
+    if let Ok(context) = &current
+        && (context.gpu.is_strict || is_owner(context))
+    {
+        return in_context(function, Arc::clone(context), run);
+    }
+    let owner = contexts().into_iter().find(|context| is_owner(context));
+    match owner.map_or(current, Ok) {
         Ok(context) => in_context(function, context, run),
-        Err(code) => match owner() {
-            Some(context) => in_context(function, context, run),
-            None => code.0,
-        },
+        Err(code) => code.0,
     }
 }
 
@@ -233,9 +242,20 @@ pub(crate) fn contexts() -> Vec<Arc<Context>> {
     DRIVER.contexts()
 }
 
+/// Waits for all work in a context, and in the others whose GPUs reach memory that it is about to free. Their errors
+/// are results of their own functions.
+pub(crate) fn wait_for_users(context: &Context, reach: impl Fn(&Gpu) -> bool) -> Answer {
+    for other in contexts() {
+        if other.handle != context.handle && reach(&other.gpu) {
+            let _ = other.wait();
+        }
+    }
+    context.wait()
+}
+
 /// The GPUs other than a context's that reach its pinned memory: all, if it is portable. With unified addressing
 /// all of it is; programs that may rely on nothing else have to say so.
-pub(crate) fn sharing(context: &Context, is_portable: bool) -> Vec<Arc<Gpu>> {
+pub(crate) fn peer_gpus(context: &Context, is_portable: bool) -> Vec<Arc<Gpu>> {
     let gpu = &context.gpu;
     if is_portable || (settings().unified && !gpu.is_strict) {
         DRIVER.other_gpus(gpu)
@@ -294,9 +314,9 @@ pub struct Counts {
     pub leaks: u64,
     /// Injected failures.
     pub faults: u64,
-    /// Calls of `cuStreamQuery` and of `cuStreamSynchronize`.
+    /// Calls of `cuStreamQuery`.
     pub stream_queries: u64,
-    /// See there.
+    /// Calls of `cuStreamSynchronize`.
     pub stream_waits: u64,
 }
 
@@ -343,5 +363,25 @@ pub(crate) fn pinned(context: &Context, address: u64, len: u64) -> Option<Arc<Pi
                 && !matches!(pinned.kind, PinnedKind::Host(flags) if flags & CU_MEMHOSTALLOC_PORTABLE == 0);
         let end = (address - start).checked_add(len)?;
         (is_ours && end <= pinned.bytes).then(|| Arc::clone(pinned))
+    })
+}
+
+/// The pinned memory that contains the range, of any context, if it is mapped on a GPU.
+pub(crate) fn peer_pinned(gpu: &Gpu, address: u64, len: u64) -> Option<Arc<Pinned>> {
+    contexts().into_iter().find_map(|other| {
+        let owned = lock(&other.owned);
+        let (&start, pinned) = owned.pinned.range(..=address).next_back()?;
+        let end = (address - start).checked_add(len)?;
+        (end <= pinned.bytes && pinned.is_reached_by(gpu)).then(|| Arc::clone(pinned))
+    })
+}
+
+/// The registered memory that contains the range, of any context, if it is mapped on a GPU.
+pub(crate) fn registered(gpu: &Gpu, address: u64, len: u64) -> Option<Arc<Registered>> {
+    contexts().into_iter().find_map(|other| {
+        let owned = lock(&other.owned);
+        let (&start, registered) = owned.registered.range(..=address).next_back()?;
+        let end = (address - start).checked_add(len)?;
+        (end <= registered.bytes && registered.is_reached_by(gpu)).then(|| Arc::clone(registered))
     })
 }

@@ -1,11 +1,12 @@
 //! The GPUs that the environment describes, for programs that load this driver as `libcuda.so.1`.
 
-use std::io::Write;
+use std::io::{Write, stderr};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bus_cost::{CountCosts, ENTRY, Report};
-use emu_driver::process::{SettingError, number, size, value};
+use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
@@ -16,6 +17,12 @@ use crate::state::gpu::GpuOptions;
 
 /// The architecture of plain `emu`.
 const DEFAULT_ARCH: u32 = 90;
+
+/// The most GPUs.
+const MAX_GPUS: u64 = 64;
+
+/// Bytes of a GPU's memory.
+const MEMORY: RangeInclusive<u64> = 1 << 20..=1 << 40;
 
 /// What is logged unless `REVOFF_LOG` says otherwise: images that are not loaded and why, kernels that are not
 /// launched, functions that are not supported.
@@ -43,9 +50,9 @@ fn describe() -> Result<(u64, GpuOptions), SettingError> {
     let defaults = Options::default();
     let machine = Options {
         sm: arch()?,
-        memory: size("REVOFF_EMU_MEMORY", defaults.memory)?,
-        processors: number("REVOFF_EMU_THREADS", defaults.processors.into())?.min(1024) as u32,
-        check: number("REVOFF_EMU_CHECK", 0)? != 0,
+        memory: memory(defaults.memory)?,
+        processors: number_in("REVOFF_EMU_THREADS", defaults.processors.into(), 1..=1024)? as u32,
+        check: number_in("REVOFF_EMU_CHECK", 0, 0..=1)? != 0,
         patience: Duration::from_secs(number("REVOFF_EMU_PATIENCE", defaults.patience.as_secs())?),
         output: Arc::new(|text| {
             let mut output = std::io::stdout().lock();
@@ -55,14 +62,19 @@ fn describe() -> Result<(u64, GpuOptions), SettingError> {
                 .and_then(|()| output.flush());
         }),
         trace: trace()?,
-        costs: (number("REVOFF_EMU_COSTS", 0)? != 0).then(costs),
+        costs: (number_in("REVOFF_EMU_COSTS", 0, 0..=1)? != 0).then(costs),
     };
     let options = GpuOptions {
         machine,
         is_strict: false,
         report: Arc::new(report),
     };
-    Ok((number("REVOFF_EMU_DEVICES", 1)?, options))
+    Ok((number_in("REVOFF_EMU_DEVICES", 1, 0..=MAX_GPUS)?, options))
+}
+
+fn memory(default: u64) -> Result<u64, SettingError> {
+    let read = |text: &str| parse_bytes(text).filter(|bytes| MEMORY.contains(bytes));
+    value("REVOFF_EMU_MEMORY", default, "a size from 1M to 1T", read)
 }
 
 fn arch() -> Result<u32, SettingError> {
@@ -105,7 +117,7 @@ fn costs() -> CountCosts {
 }
 
 /// Says something to the user of a program that knows nothing of this driver.
-#[expect(clippy::print_stderr, reason = "the program does not read our log")]
 pub(crate) fn report(line: &str) {
-    eprintln!("emulated GPU: {line}");
+    // It does not read our log. A closed standard error is its business.
+    let _ = writeln!(stderr(), "emulated GPU: {line}");
 }

@@ -1,6 +1,7 @@
 //! Injected failures: `REVOFF_EMU_FAIL`.
 
 use emu_driver::faults::Faults;
+use emu_driver::process::SettingError;
 
 use crate::code::Code;
 
@@ -9,6 +10,11 @@ static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
 /// Counts a call of `function`; returns the injected error, if there is one.
 pub(crate) fn of_call(function: &str) -> Option<Code> {
     FAULTS.of_call(function).map(Code)
+}
+
+/// Why the failures of the environment are not injected.
+pub(crate) fn invalid() -> Option<SettingError> {
+    FAULTS.check().err()
 }
 
 /// The number of injected failures so far.

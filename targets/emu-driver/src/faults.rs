@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use crate::process::lock;
+use crate::process::{SettingError, lock};
 
 /// The failing calls, from an environment variable: `FUNCTION:CALL=NUMBER` for the n-th call or,
 /// with `*`, all others; a list with commas.
 pub struct Faults {
     variable: &'static str,
-    /// By function; read at the first call.
-    calls: OnceLock<Mutex<HashMap<String, Calls>>>,
+    /// By function; read at the first use.
+    calls: OnceLock<Result<Mutex<HashMap<String, Calls>>, SettingError>>,
     injected: AtomicU64,
 }
 
@@ -35,20 +35,30 @@ impl Faults {
         }
     }
 
-    /// Counts a call of `function`; returns the injected error, if there is one.
-    ///
-    /// # Panics
-    /// The variable is malformed.
-    pub fn of_call(&self, function: &str) -> Option<u32> {
+    fn calls(&self) -> Result<&Mutex<HashMap<String, Calls>>, &SettingError> {
         let calls = self.calls.get_or_init(|| {
             let wanted = std::env::var(self.variable).unwrap_or_default();
             let calls = read(&wanted);
-            Mutex::new(calls.unwrap_or_else(|fault| {
-                let name = self.variable;
-                panic!("{name}: `{fault}` is not of the form FUNCTION:CALL=NUMBER")
-            }))
+            calls.map(Mutex::new).map_err(|fault| SettingError {
+                name: self.variable,
+                value: fault.to_owned(),
+                expected: "FUNCTION:CALL=NUMBER".to_owned(),
+            })
         });
-        let mut calls = lock(calls);
+        calls.as_ref()
+    }
+
+    /// Checks that the variable is well-formed. No call fails otherwise.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.calls().map(drop).map_err(Clone::clone)
+    }
+
+    /// Counts a call of `function`; returns the injected error, if there is one.
+    pub fn of_call(&self, function: &str) -> Option<u32> {
+        let mut calls = lock(self.calls().ok()?);
         let fault = calls.get_mut(function)?.next();
         if fault.is_some() {
             // Relaxed: a count that is read at the end.

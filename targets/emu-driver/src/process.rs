@@ -1,5 +1,6 @@
 //! State of the process.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -49,6 +50,20 @@ pub fn value<T>(
 /// It is not a number.
 pub fn number(name: &'static str, default: u64) -> Result<u64, SettingError> {
     value(name, default, "a number", |text| text.parse().ok())
+}
+
+/// A number from the environment, of a range.
+///
+/// # Errors
+/// It is no such number.
+pub fn number_in(
+    name: &'static str,
+    default: u64,
+    range: RangeInclusive<u64>,
+) -> Result<u64, SettingError> {
+    let expected = format!("a number from {} to {}", range.start(), range.end());
+    let read = |text: &str| text.parse().ok().filter(|number| range.contains(number));
+    value(name, default, &expected, read)
 }
 
 /// A size from the environment, as [`parse_bytes`] reads it.

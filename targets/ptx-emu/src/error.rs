@@ -226,7 +226,7 @@ pub enum FaultKind {
     },
     /// The lanes of a warp name different matrices.
     #[error("its address, stride, descriptor or scale is invalid, or not the same in all lanes")]
-    MatrixAddresses,
+    BadMatrixOperand,
     /// A block that the cluster does not have.
     #[error("block {rank} of the cluster, which has one block")]
     BadRank {

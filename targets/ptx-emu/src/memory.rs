@@ -49,7 +49,7 @@ struct Region {
 
 impl Region {
     fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
-        let arena = Arena::new(bytes, window)?.with_gaps();
+        let arena = Arena::new(bytes, window)?.with_gaps().with_delayed_reuse();
         let steps = arena.bytes().div_ceil(ALIGN) as usize;
         // Zeroed pages of the system: none is allocated yet.
         // SAFETY: zero bytes are `AtomicU16`s, and the layout is that of the array.
@@ -305,6 +305,16 @@ impl Memory {
             &self.device
         };
         region.arena.block(address)
+    }
+
+    /// The block that contained an address and was freed recently: its size.
+    pub(crate) fn freed(&self, address: u64) -> Option<u64> {
+        let regions = [&self.device.arena, &self.mapped.arena];
+        let freed = regions.into_iter().filter_map(|arena| {
+            let (start, bytes) = arena.freed(address)?;
+            arena.block(start).is_none().then_some(bytes)
+        });
+        freed.min()
     }
 
     /// The nearest block to an address, if one is near: its begin and its size.

@@ -284,6 +284,31 @@ WAIT:
         block: 64,
     },
     Case {
+        name: "an arrival after a copy, which another warp's test makes happen",
+        body: "
+    .shared .b64 barrier;
+    .shared .b32 word;
+    setp.eq.u32 %p0, %t, 0;
+    @%p0 mbarrier.init.shared.b64 [barrier], 2;
+    bar.sync 0;
+    setp.eq.u32 %p1, %t, 32;
+    @%p1 st.global.u32 [%d], 7;
+    setp.eq.u32 %p2, %t, 32; // arrives
+    @%p2 mbarrier.arrive.shared.b64 %x2, [barrier];
+    @%p0 cp.async.ca.shared.global [word], [%d+64], 4;
+    @%p0 cp.async.mbarrier.arrive.noinc.shared.b64 [barrier];
+    setp.ne.u32 %p3, %t, 33;
+    @%p3 bra END;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p1, [barrier], 0;
+    @!%p1 bra WAIT;
+    ld.global.u32 %r1, [%d];
+END:
+    bar.sync 1;",
+        grid: 1,
+        block: 64,
+    },
+    Case {
         name: "the barrier of a cluster between a store and others' copies",
         body: "
     .shared .b32 word;
@@ -338,6 +363,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "an mbarrier between stores and others' loads",
         "@!%p1 bra WAIT;",
         "",
+        "race",
+    ),
+    (
+        "an arrival after a copy, which another warp's test makes happen",
+        "%t, 32; // arrives",
+        "%t, 34;",
         "race",
     ),
     (

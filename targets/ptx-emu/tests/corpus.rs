@@ -1,4 +1,4 @@
-//! Small programs with known results, for every supported opcode. The results follow from NVIDIA's
+//! SixteenBit programs with known results, for every supported opcode. The results follow from NVIDIA's
 //! "Parallel Thread Execution ISA", whose sections the files of `corpus/` name. `harness/mod.rs`
 //! documents the format of these files.
 

@@ -469,8 +469,12 @@ fn bytes() {
 
 #[test]
 fn floats_of_eight_bits() {
-    for (a, b) in [(E4m3, E4m3), (E4m3, E5m2), (E5m2, E4m3), (E5m2, E5m2)] {
-        check("m16n8k32", (F32, a, b, F32));
+    for shape in ["m16n8k16", "m16n8k32"] {
+        for (a, b) in [(E4m3, E4m3), (E4m3, E5m2), (E5m2, E4m3), (E5m2, E5m2)] {
+            for sum in [F16, F32] {
+                check(shape, (sum, a, b, sum));
+            }
+        }
     }
 }
 

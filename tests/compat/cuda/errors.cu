@@ -21,5 +21,9 @@ int main() {
     FAILS(cudaLaunchKernel((const void *)main, 1, 1, nullptr, 0, nullptr), cudaErrorInvalidDeviceFunction);
     void *graph;
     FAILS(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+    // It needs no device.
+    cudaChannelFormatDesc description = cudaCreateChannelDesc(8, 16, 32, 64, 2);
+    CHECK(description.x == 8 && description.y == 16 && description.z == 32);
+    CHECK(description.w == 64 && description.f == 2);
     puts("ok");
 }

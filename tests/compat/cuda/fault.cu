@@ -14,6 +14,7 @@ int main() {
     store<<<4, 32>>>(word, 1 << 28);
     EXPECT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     EXPECT(cudaMalloc((void **)&word, sizeof *word), cudaErrorIllegalAddress);
+    OK(cudaSetDevice(0));
     OK(cudaDeviceReset());
     cudaGetLastError();
     OK(cudaMalloc((void **)&word, sizeof *word));

@@ -1,6 +1,7 @@
 /* Rectangles, cuboids, managed memory, and what the runtime knows about addresses. */
 #include "parts/check.h"
 #include <string.h>
+#include <unistd.h>
 
 __global__ void number(char *bytes, size_t pitch, int width) {
     if (thread() < width)
@@ -8,6 +9,27 @@ __global__ void number(char *bytes, size_t pitch, int width) {
 }
 
 __global__ void increment(int *word) { ++*word; }
+
+static void sleep_and_set(void *flag) {
+    usleep(100000);
+    *(volatile bool *)flag = true;
+}
+
+// Filling memory waits for its end where the host can access the memory, and else not. Before it, the stream sleeps.
+static void fill(int *word, bool waits) {
+    volatile bool slept = false;
+    OK(cudaLaunchHostFunc(nullptr, sleep_and_set, (void *)&slept));
+    OK(cudaMemset(word, 1, sizeof *word));
+    CHECK(slept == waits);
+    CHECK(!waits || *word == 0x01010101);
+    OK(cudaDeviceSynchronize());
+    slept = false;
+    OK(cudaLaunchHostFunc(nullptr, sleep_and_set, (void *)&slept));
+    OK(cudaMemset2D(word, sizeof *word, 2, sizeof *word, 1));
+    CHECK(slept == waits);
+    CHECK(!waits || *word == 0x02020202);
+    OK(cudaDeviceSynchronize());
+}
 
 static cudaMemoryType type(const void *address) {
     cudaPointerAttributes attributes;
@@ -53,6 +75,9 @@ int main() {
     CHECK(type(pinned) == cudaMemoryTypeHost);
     CHECK(type(managed) == cudaMemoryTypeManaged);
     CHECK(type(&local) == cudaMemoryTypeUnregistered);
+    fill(managed, true);
+    fill(pinned, true);
+    fill((int *)rows, false);
     OK(cudaFree(managed));
     OK(cudaFreeHost(pinned));
     OK(cudaFree(nullptr));

@@ -174,6 +174,15 @@ impl Program {
 }
 
 impl Program {
+    /// The program with a name, of which a test is made. Without it that test fails, and does not vanish.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn named(programs: &[Self], name: &str) -> Result<Self, String> {
+        let found = programs.iter().find(|program| program.name == name);
+        found.cloned().ok_or_else(|| format!("no program {name}"))
+    }
+
     /// Whether a device is of a kind that runs it.
     #[must_use]
     pub fn suits(&self, device: &str) -> bool {

@@ -115,6 +115,9 @@ pub(crate) fn answer(function: &str, run: impl FnOnce(&'static State) -> Answer)
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn hsa_init() -> hsa_status_t {
+    if let Err(reason) = faults::check() {
+        panic!("{reason}");
+    }
     if let Some(status) = faults::of_call("hsa_init") {
         return status;
     }

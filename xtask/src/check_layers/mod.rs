@@ -121,7 +121,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "libcudart",
-        &["error", "driver", "thread", "registry", "api"],
+        &[
+            "error", "driver", "sync", "pointers", "thread", "result", "context", "registry", "api",
+        ],
     ),
     (
         "gcn-emu",

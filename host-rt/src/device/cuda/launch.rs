@@ -54,8 +54,9 @@ pub(super) unsafe fn start(
     let function = kernel.address.0 as CUfunction;
     let block = launch.block;
     let [x, y, z] = block.of_x(grid)?;
-    check_grid(device, function, grid, block)?;
-    allow_shared(device, function, block)?;
+    if let Some(limits) = check_grid(device, function, grid, block)? {
+        allow_shared(device, function, block, limits)?;
+    }
     let event = Arc::new(device.events.take()?);
     let mut pointers: Vec<*mut c_void> = params
         .iter()
@@ -109,15 +110,16 @@ pub(super) fn check(
 ) -> Result<(), DeviceError> {
     let _entered = device.context.enter()?;
     launch.block.of_x(grid)?;
-    check_grid(device, kernel.address.0 as CUfunction, grid, launch.block)
+    check_grid(device, kernel.address.0 as CUfunction, grid, launch.block).map(drop)
 }
 
+/// Rejects a grid that does not fit. Returns the limits of shared memory, if the launch adds some.
 fn check_grid(
     device: &CudaDevice,
     function: CUfunction,
     grid: Grid,
     block: BlockShape,
-) -> Result<(), DeviceError> {
+) -> Result<Option<SharedLimits>, DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X as MAX_TEAMS,
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS,
@@ -142,30 +144,44 @@ fn check_grid(
         )));
     }
     if block.shared_bytes == 0 {
-        return Ok(());
+        return Ok(None);
     }
-    let (_, most) = shared_memory(device, function)?;
-    if block.shared_bytes > most {
+    let limits = shared_limits(device, function)?;
+    if block.shared_bytes > limits.limit {
         return Err(grid.bad(format!(
             "beside the shared memory of its variables, a team of this kernel has at most {}, not {}",
-            Count(most.into(), "byte"),
+            Count(limits.limit.into(), "byte"),
             block.shared_bytes
         )));
     }
-    Ok(())
+    Ok(Some(limits))
 }
 
-/// Shared memory of a block: that of the kernel's variables, and how much a launch may add.
-fn shared_memory(device: &CudaDevice, function: CUfunction) -> Result<(u32, u32), DeviceError> {
-    let own = attribute(
-        &device.context,
+/// Bytes of shared memory that a launch may add to those of the kernel's variables.
+#[derive(Clone, Copy)]
+struct SharedLimits {
+    /// Without an attribute of the kernel.
+    default_limit: u32,
+    /// With it.
+    limit: u32,
+}
+
+fn shared_limits(device: &CudaDevice, function: CUfunction) -> Result<SharedLimits, DeviceError> {
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK as DEFAULT,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MOST,
+    };
+    let context = &device.context;
+    let of_variables = attribute(
+        context,
         function,
         CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
     )?;
-    let most = device
-        .context
-        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    Ok((own, most.saturating_sub(own)))
+    let beside = |bytes: u32| bytes.saturating_sub(of_variables);
+    Ok(SharedLimits {
+        default_limit: beside(context.attribute(DEFAULT)),
+        limit: beside(context.attribute(MOST)),
+    })
 }
 
 /// Asks for more shared memory than blocks have without asking. It asks for all that there may be, so that launches
@@ -174,15 +190,9 @@ fn allow_shared(
     device: &CudaDevice,
     function: CUfunction,
     block: BlockShape,
+    limits: SharedLimits,
 ) -> Result<(), DeviceError> {
-    if block.shared_bytes == 0 {
-        return Ok(());
-    }
-    let (own, most) = shared_memory(device, function)?;
-    let free = device
-        .context
-        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-    if block.shared_bytes <= free.saturating_sub(own) {
+    if block.shared_bytes <= limits.default_limit {
         return Ok(());
     }
     // SAFETY: the function is alive.
@@ -190,7 +200,7 @@ fn allow_shared(
         device.context.cu().cuFuncSetAttribute(
             function,
             CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            most.cast_signed(),
+            limits.limit.cast_signed(),
         )
     };
     device.context.check("cuFuncSetAttribute", code)

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::error::{Answer, Error};
+use crate::error::{CudaResult, Error};
 
 /// The file that the system's loader searches for.
 const LIBRARY: &str = "libcuda.so.1";
 
-/// A function of the host in a stream, and a callback.
+/// A function of the host in a stream, for `cuLaunchHostFunc`.
 pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
-/// See there.
+/// The same for `cuStreamAddCallback`.
 pub(crate) type Callback = Option<unsafe extern "C" fn(u64, u32, *mut c_void)>;
 
 /// Declares the driver's functions, and a method for each. Handles and device addresses are numbers.
@@ -24,7 +24,7 @@ macro_rules! functions {
         }
 
         impl Driver {
-            fn find(library: &'static Library) -> Answer<Self> {
+            fn find(library: &'static Library) -> CudaResult<Self> {
                 Ok(Self {
                     $(
                         // SAFETY: the driver's function of this name has this type.
@@ -35,7 +35,7 @@ macro_rules! functions {
             }
 
             $(
-                pub(crate) fn $name(&self, $($arg: $type),*) -> Answer {
+                pub(crate) fn $name(&self, $($arg: $type),*) -> CudaResult {
                     // SAFETY: pointers are those of the caller of the runtime's function, who promises
                     // the runtime what the driver requires; or to variables of this library.
                     match unsafe { (self.$name)($($arg),*) } {
@@ -63,6 +63,7 @@ functions! {
     cuDeviceGetByPCIBusId(device: *mut i32, id: *const c_char);
     cuDeviceCanAccessPeer(can: *mut i32, device: i32, peer: i32);
     cuDevicePrimaryCtxRetain(context: *mut u64, device: i32);
+    cuDevicePrimaryCtxRelease_v2(device: i32);
     cuDevicePrimaryCtxReset_v2(device: i32);
     cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32);
     cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32);
@@ -71,6 +72,8 @@ functions! {
     cuCtxGetDevice(device: *mut i32);
     cuCtxGetLimit(value: *mut usize, limit: u32);
     cuCtxSetLimit(limit: u32, value: usize);
+    cuCtxGetCacheConfig(config: *mut u32);
+    cuCtxSetCacheConfig(config: u32);
     cuCtxGetStreamPriorityRange(lowest: *mut i32, highest: *mut i32);
     cuCtxEnablePeerAccess(context: u64, flags: u32);
     cuCtxDisablePeerAccess(context: u64);
@@ -145,9 +148,9 @@ functions! {
 }
 
 /// The machine's driver.
-pub(crate) fn driver() -> Answer<&'static Driver> {
+pub(crate) fn driver() -> CudaResult<&'static Driver> {
     // The result does not change while a process runs.
-    static DRIVER: OnceLock<Answer<Driver>> = OnceLock::new();
+    static DRIVER: OnceLock<CudaResult<Driver>> = OnceLock::new();
     let found = DRIVER.get_or_init(|| {
         // SAFETY: the driver's initialisers have no preconditions.
         let library = unsafe { Library::new(LIBRARY) }.map_err(|_| Error::INSUFFICIENT_DRIVER)?;
@@ -158,7 +161,7 @@ pub(crate) fn driver() -> Answer<&'static Driver> {
 }
 
 /// The driver, ready for use.
-pub(crate) fn started() -> Answer<&'static Driver> {
+pub(crate) fn initialized_driver() -> CudaResult<&'static Driver> {
     let driver = driver()?;
     // Repeated calls return at once; in a child that a user of the driver has forked, they fail.
     driver.cuInit(0)?;

@@ -5,7 +5,7 @@
 pub(crate) struct Error(pub(crate) u32);
 
 /// A function's result.
-pub(crate) type Answer<T = ()> = Result<T, Error>;
+pub(crate) type CudaResult<T = ()> = Result<T, Error>;
 
 macro_rules! errors {
     (
@@ -86,7 +86,6 @@ errors! {
 
 impl Error {
     pub(crate) const INVALID_VALUE: Self = Self(1);
-    pub(crate) const INITIALIZATION: Self = Self(3);
     pub(crate) const NO_DEVICE: Self = Self(100);
     pub(crate) const NOT_READY: Self = Self(600);
     pub(crate) const NOT_SUPPORTED: Self = Self(801);

@@ -11,7 +11,10 @@
 //! |---|---|
 //! | `api` | the functions |
 //! | `registry` | the program's kernels and variables |
-//! | `thread` | a thread's device and last error, and the result of a call |
+//! | `context` | devices and their primary contexts |
+//! | `result` | the result of a function in C's form |
+//! | `thread` | a thread's device, last error and pending launches |
+//! | `pointers`, `sync` | arguments, locks |
 //! | `driver` | the driver's functions |
 //! | `error` | results |
 
@@ -27,7 +30,11 @@
 )]
 
 pub mod api;
+mod context;
 mod driver;
 mod error;
+mod pointers;
 mod registry;
+mod result;
+mod sync;
 mod thread;

@@ -6,15 +6,15 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{LazyLock, Mutex};
 
 use crate::driver::Driver;
-use crate::error::{Answer, Error};
-use crate::thread::lock;
+use crate::error::{CudaResult, Error};
+use crate::sync::lock;
 
 /// A fat binary.
 struct Binary {
     /// The address of its wrapper, which is a constant of the program.
     wrapper: usize,
     /// The driver's library once it was needed, or why there is none.
-    library: Option<Answer<u64>>,
+    library: Option<CudaResult<u64>>,
 }
 
 /// A kernel or a variable on the device.
@@ -85,7 +85,7 @@ pub(crate) fn reject_binary(number: usize) {
 }
 
 impl Binary {
-    fn library(&mut self, driver: &Driver) -> Answer<u64> {
+    fn library(&mut self, driver: &Driver) -> CudaResult<u64> {
         let wrapper = self.wrapper;
         *self.library.get_or_insert_with(|| {
             let mut library = 0;
@@ -107,7 +107,7 @@ impl Binary {
 }
 
 /// The driver's handle of a kernel. `host` may be such a handle already.
-pub(crate) fn kernel(driver: &Driver, host: u64) -> Answer<u64> {
+pub(crate) fn kernel(driver: &Driver, host: u64) -> CudaResult<u64> {
     let mut registry = lock(&REGISTRY);
     let Registry {
         binaries, kernels, ..
@@ -130,7 +130,7 @@ pub(crate) fn kernel(driver: &Driver, host: u64) -> Answer<u64> {
 }
 
 /// Address and size of a variable on the current device.
-pub(crate) fn variable(driver: &Driver, host: u64) -> Answer<(u64, usize)> {
+pub(crate) fn variable(driver: &Driver, host: u64) -> CudaResult<(u64, usize)> {
     let mut registry = lock(&REGISTRY);
     let Registry {
         binaries,

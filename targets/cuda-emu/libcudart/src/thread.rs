@@ -1,13 +1,7 @@
-//! What each thread has: its device, its last error and its pending launches; and the result of a call.
+//! What each thread has: the device that it has chosen, its last error and its pending launches.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-
-use crate::driver::{Driver, started};
-use crate::error::{Answer, Error};
 
 /// A `dim3`.
 #[derive(Clone, Copy, Debug)]
@@ -43,88 +37,18 @@ pub(crate) fn set_last_error(error: u32) {
     LAST.set(error);
 }
 
+pub(crate) fn chosen_device() -> i32 {
+    DEVICE.get()
+}
+
+pub(crate) fn choose_device(device: i32) {
+    DEVICE.set(device);
+}
+
 pub(crate) fn push(configuration: Configuration) {
     PENDING.with_borrow_mut(|pending| pending.push(configuration));
 }
 
 pub(crate) fn pop() -> Option<Configuration> {
     PENDING.with_borrow_mut(|pending| pending.pop())
-}
-
-/// Locks a mutex; a panic of another thread has left no partial change.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A function's result in C's form, which is also the thread's last error if it is one.
-pub(crate) fn answer(run: impl FnOnce() -> Answer) -> u32 {
-    // A panic must not reach C.
-    let answer = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error(999)));
-    let Err(error) = answer else { return 0 };
-    // "Not ready" is no error, and stays out of `cudaGetLastError`.
-    if error != Error::NOT_READY {
-        LAST.set(error.0);
-    }
-    error.0
-}
-
-/// Primary contexts that this library has retained, by device.
-static RETAINED: LazyLock<Mutex<HashMap<i32, u64>>> = LazyLock::new(Mutex::default);
-
-/// The primary context of a device.
-pub(crate) fn primary(driver: &Driver, device: i32) -> Answer<u64> {
-    let mut retained = lock(&RETAINED);
-    if let Some(&context) = retained.get(&device) {
-        return Ok(context);
-    }
-    let mut context = 0;
-    driver.cuDevicePrimaryCtxRetain(&raw mut context, device)?;
-    retained.insert(device, context);
-    Ok(context)
-}
-
-/// The thread's device: that of its current context, or else the one it has set.
-pub(crate) fn device(driver: &Driver) -> Answer<i32> {
-    let (mut context, mut device) = (0, 0);
-    driver.cuCtxGetCurrent(&raw mut context)?;
-    if context == 0 {
-        return Ok(DEVICE.get());
-    }
-    driver.cuCtxGetDevice(&raw mut device)?;
-    Ok(device)
-}
-
-/// Makes a device the thread's, with its primary context.
-pub(crate) fn set_device(driver: &Driver, device: i32) -> Answer {
-    driver.cuCtxSetCurrent(primary(driver, device)?)?;
-    DEVICE.set(device);
-    Ok(())
-}
-
-/// Destroys everything on the thread's device.
-pub(crate) fn reset_device(driver: &Driver) -> Answer {
-    let device = device(driver)?;
-    if lock(&RETAINED).remove(&device).is_some() {
-        driver.cuCtxSetCurrent(0)?;
-        DEVICE.set(device);
-    }
-    driver.cuDevicePrimaryCtxReset_v2(device)
-}
-
-/// The driver, with a current context: the caller's own, or the primary one of the thread's device.
-pub(crate) fn in_context() -> Answer<&'static Driver> {
-    let driver = started()?;
-    let (mut context, mut device) = (0, 0);
-    driver.cuCtxGetCurrent(&raw mut context)?;
-    // It fails for a context that another thread has destroyed by resetting the device.
-    if context != 0 && driver.cuCtxGetDevice(&raw mut device).is_ok() {
-        return Ok(driver);
-    }
-    let mut count = 0;
-    driver.cuDeviceGetCount(&raw mut count)?;
-    if count == 0 {
-        return Err(Error::NO_DEVICE);
-    }
-    driver.cuCtxSetCurrent(primary(driver, DEVICE.get())?)?;
-    Ok(driver)
 }

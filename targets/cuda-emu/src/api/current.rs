@@ -173,7 +173,7 @@ pub extern "C" fn cuCtxGetCacheConfig(config: Out<u32>) -> u32 {
     })
 }
 
-/// As above.
+/// Remembers it, and changes nothing.
 pub extern "C" fn cuCtxSetCacheConfig(config: u32) -> u32 {
     with_context("cuCtxSetCacheConfig", |context| {
         const LAST: u32 = CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL as u32;
@@ -185,7 +185,7 @@ pub extern "C" fn cuCtxSetCacheConfig(config: u32) -> u32 {
     })
 }
 
-/// As above.
+/// There is no cache to reset.
 pub extern "C" fn cuCtxResetPersistingL2Cache() -> u32 {
     with_context("cuCtxResetPersistingL2Cache", |_| Ok(()))
 }
@@ -195,7 +195,7 @@ pub extern "C" fn cuProfilerStart() -> u32 {
     with_context("cuProfilerStart", |_| Ok(()))
 }
 
-/// As above.
+/// Nothing was profiled.
 pub extern "C" fn cuProfilerStop() -> u32 {
     with_context("cuProfilerStop", |_| Ok(()))
 }

@@ -63,7 +63,7 @@ pub extern "C" fn cuKernelGetAttribute(
     })
 }
 
-/// Bytes of shared memory that a launch may add: without being asked, those of older GPUs.
+/// Bytes of shared memory that a launch may add. The default is the limit of older GPUs.
 pub(crate) fn dynamic_limit(function: &Function, module: &Module) -> u32 {
     let default = u64::from(module.code.shared_bytes());
     let default = SHARED_OF_BLOCK.saturating_sub(default) as u32;

@@ -1,8 +1,9 @@
 //! Starting the driver.
 
 use crate::code::Code;
-use crate::driver::{answer, start};
+use crate::driver::{answer, gpu_count, start};
 use crate::environment;
+use crate::faults;
 use crate::pointers::Out;
 use crate::settings::{self, settings};
 
@@ -11,11 +12,15 @@ pub extern "C" fn cuInit(flags: u32) -> u32 {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        if let Some(reason) = settings::invalid() {
+        if let Some(reason) = settings::invalid().cloned().or_else(faults::invalid) {
             environment::report(&reason.to_string());
             return Err(Code::INVALID_VALUE);
         }
-        start(environment::add_gpus)
+        start(environment::add_gpus)?;
+        match gpu_count() {
+            0 => Err(Code::NO_DEVICE),
+            _ => Ok(()),
+        }
     })
 }
 

@@ -34,6 +34,18 @@ fn code(fault: &FaultKind) -> Code {
     }
 }
 
+/// The code of a kernel that is not launched. The log gets the reason.
+fn launch_error(kernel: &str, error: &LaunchError) -> Code {
+    let reason = error.to_string();
+    tracing::warn!(kernel, reason, "a kernel was not launched");
+    match error {
+        LaunchError::Bounds(_) | LaunchError::Params { .. } => Code::INVALID_VALUE,
+        LaunchError::OtherModule => Code::INVALID_HANDLE,
+        LaunchError::Workspace { .. } => Code::OUT_OF_MEMORY,
+        LaunchError::Threads(_) => Code::LAUNCH_OUT_OF_RESOURCES,
+    }
+}
+
 /// Parameters, as the caller passes them.
 struct Params {
     each: *const *const c_void,
@@ -134,20 +146,7 @@ unsafe fn launch(
     }
     let machine = &context.gpu.machine;
     let prepared = machine.prepare(&module.code, function.kernel()?, grid, params);
-    let prepared = prepared.map_err(|error| {
-        let reason = error.to_string();
-        tracing::warn!(
-            kernel = &*function.name,
-            reason,
-            "a kernel was not launched"
-        );
-        match error {
-            LaunchError::Bounds(_) | LaunchError::Params { .. } => Code::INVALID_VALUE,
-            LaunchError::OtherModule => Code::INVALID_HANDLE,
-            LaunchError::Workspace { .. } => Code::OUT_OF_MEMORY,
-            LaunchError::Threads(_) => Code::LAUNCH_OUT_OF_RESOURCES,
-        }
-    })?;
+    let prepared = prepared.map_err(|error| launch_error(&function.name, &error))?;
     let prepared = if is_cooperative {
         let block = grid.block.iter().map(|&n| u64::from(n)).product();
         let room = blocks(context, handle, block, grid.shared.into())?
@@ -165,7 +164,7 @@ unsafe fn launch(
         let _module = module.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?;
         let context = of.upgrade().ok_or(Code::CONTEXT_IS_DESTROYED)?;
         let running = context.gpu.machine.start(prepared, Box::new(|_| ()));
-        let running = running.map_err(|_| Code::LAUNCH_OUT_OF_RESOURCES)?;
+        let running = running.map_err(|error| launch_error(&function.name, &error))?;
         match context.finish(running) {
             None => Ok(()),
             Some(fault) => {

@@ -57,10 +57,13 @@ fn module(context: &Context, library: u64) -> Answer<Arc<Module>> {
         let found = all.libraries.get(&library).ok_or(Code::INVALID_HANDLE)?;
         found.parts.clone()
     };
-    let say = |reason: &str| tracing::warn!(reason, "a library was not loaded");
-    let loaded = Arc::new(image::code(context.load(&parts), say)?);
+    let loaded = Arc::new(image::code(context.load(&parts), report)?);
     let mut owned = lock(&context.owned);
     Ok(Arc::clone(owned.libraries.entry(library).or_insert(loaded)))
+}
+
+fn report(reason: &str) {
+    tracing::warn!(reason, "a library was not loaded");
 }
 
 /// Registers a library, which is loaded into the current context to see whether it can be.
@@ -109,11 +112,11 @@ pub extern "C" fn cuLibraryLoadData(
         let log = unsafe { Log::of(count, options, values) };
         // SAFETY: the driver's caller promises an image.
         let parts = unsafe { parts_at(context.gpu.sm(), image) };
-        add(
-            context,
-            library,
-            image::code(parts, |reason| log.write(reason))?,
-        )
+        let parts = image::code(parts, |reason| {
+            report(reason);
+            log.write(reason);
+        })?;
+        add(context, library, parts)
     })
 }
 
@@ -130,7 +133,7 @@ pub extern "C" fn cuLibraryLoadFromFile(
     with_context("cuLibraryLoadFromFile", |context| {
         let name = file.read()?;
         let bytes = std::fs::read(name).map_err(|_| Code::FILE_NOT_FOUND)?;
-        let parts = image::code(parts_of(context.gpu.sm(), name, &bytes), |_| ())?;
+        let parts = image::code(parts_of(context.gpu.sm(), name, &bytes), report)?;
         add(context, library, parts)
     })
 }

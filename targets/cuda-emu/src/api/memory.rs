@@ -1,6 +1,7 @@
 //! Device memory and pinned memory.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use cudarc::driver::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
@@ -9,11 +10,11 @@ use cudarc::driver::sys::{
 use emu_driver::process::lock;
 
 use crate::code::{Answer, Code};
-use crate::driver::{pinned, sharing, with_context, with_owner};
+use crate::driver::{peer_gpus, pinned, wait_for_users, with_context, with_owner};
 use crate::pointers::Out;
 use crate::settings::settings;
 use crate::state::Context;
-use crate::state::memory::{MappedElsewhere, PinnedKind};
+use crate::state::memory::{PinnedKind, Registered};
 
 /// Lower addresses are offsets in shared and local memory for the emulator.
 const LOWEST: u64 = 1 << 32;
@@ -54,7 +55,7 @@ pub extern "C" fn cuMemAllocPitch_v2(
     })
 }
 
-/// Waits for all work in the context, as on hardware.
+/// Waits for all work in the context, as on hardware, and of managed memory for the other GPUs that reach it.
 pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
     let is_owner = |context: &Context| {
         let owned = lock(&context.owned);
@@ -74,7 +75,10 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
         if !is_block && managed.is_none() {
             return Err(Code::INVALID_VALUE);
         }
-        let waited = context.wait();
+        let waited = wait_for_users(context, |gpu| {
+            let managed = managed.as_ref();
+            managed.is_some_and(|managed| managed.is_reached_by(gpu))
+        });
         if is_block {
             context.gpu.machine.memory().free(address);
         }
@@ -99,7 +103,7 @@ fn alloc_host(context: &Context, host: Out<u64>, bytes: usize, flags: u32) -> An
     if flags & !KNOWN != 0 {
         return Err(Code::INVALID_VALUE);
     }
-    let others = sharing(context, flags & CU_MEMHOSTALLOC_PORTABLE != 0);
+    let others = peer_gpus(context, flags & CU_MEMHOSTALLOC_PORTABLE != 0);
     host.set(context.alloc_pinned(bytes, PinnedKind::Host(flags), &others)?)
 }
 
@@ -121,7 +125,7 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: u32)
         if !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
         }
-        let others = sharing(context, false);
+        let others = peer_gpus(context, false);
         address.set(context.alloc_pinned(bytes, PinnedKind::Managed, &others)?)
     })
 }
@@ -193,29 +197,28 @@ pub extern "C" fn cuMemHostRegister_v2(host: u64, bytes: usize, flags: u32) -> u
             tracing::warn!("memory of the host below 4 GiB cannot be registered");
             return Err(Code::NOT_SUPPORTED);
         }
-        let memory = context.gpu.machine.memory();
-        // SAFETY: the driver's caller keeps the memory until it unregisters it, and orders its accesses
-        // with those of kernels.
-        if pinned(context, host, 1).is_some() || !unsafe { memory.register(pointer, bytes as u64) }
-        {
+        if pinned(context, host, 1).is_some() {
             return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
         }
-        let others = sharing(context, flags & CU_MEMHOSTREGISTER_PORTABLE != 0);
-        // SAFETY: as above; unregistering it drops this.
-        let elsewhere = unsafe { MappedElsewhere::on(&others, pointer, bytes as u64) };
-        lock(&context.owned).registered.insert(host, elsewhere);
+        let others = peer_gpus(context, flags & CU_MEMHOSTREGISTER_PORTABLE != 0);
+        // SAFETY: the driver's caller keeps the memory until it unregisters it, which unmaps it, and orders its
+        // accesses with those of kernels.
+        let registered = unsafe { Registered::map(&context.gpu, pointer, bytes as u64, &others)? };
+        lock(&context.owned)
+            .registered
+            .insert(host, Arc::new(registered));
         Ok(())
     })
 }
 
-/// Waits for all work in the context.
+/// Waits for all work in the contexts whose GPUs reach it.
 pub extern "C" fn cuMemHostUnregister(host: u64) -> u32 {
     let is_owner = |context: &Context| lock(&context.owned).registered.contains_key(&host);
     with_owner("cuMemHostUnregister", is_owner, |context| {
         let known = lock(&context.owned).registered.remove(&host);
-        let _elsewhere = known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?;
-        let waited = context.wait();
-        context.gpu.machine.memory().unregister(host);
+        let registered = known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?;
+        let waited = wait_for_users(context, |gpu| registered.is_reached_by(gpu));
+        registered.unmap();
         waited
     })
 }

@@ -31,9 +31,9 @@ pub(crate) struct Gpu {
     pub(crate) is_strict: bool,
     pub(crate) report: Report,
     pub(crate) primary: Mutex<Primary>,
-    /// Handles of its pools: the default one, and that in use.
+    /// The handle of its default pool.
     pub(crate) default_pool: u64,
-    /// See there.
+    /// The handle of the pool in use.
     pub(crate) pool: Mutex<u64>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use emu_driver::fill::soil;
 use emu_driver::process::lock;
@@ -29,29 +30,44 @@ pub(crate) enum PinnedKind {
 
 /// Memory of the host that other GPUs reach, too, until this is dropped.
 #[derive(Default)]
-pub(crate) struct MappedElsewhere {
+pub(crate) struct PeerMappings {
     memories: Vec<Arc<Memory>>,
     address: u64,
 }
 
-impl MappedElsewhere {
-    /// Maps a range on other GPUs.
+impl PeerMappings {
+    /// Maps a range on other GPUs. Those on which it overlaps memory that is mapped already do not reach it.
     ///
     /// # Safety
     /// The range stays valid until the result is dropped, and is accessed meanwhile as device memory is:
     /// atomically, or ordered with the accesses of kernels.
-    pub(crate) unsafe fn on(gpus: &[Arc<Gpu>], host: NonNull<u8>, bytes: u64) -> Self {
-        let memories = gpus.iter().map(|gpu| gpu.machine.memory());
-        // SAFETY: the caller's promise.
-        let mapped = memories.filter(|memory| unsafe { memory.register(host, bytes) });
+    pub(crate) unsafe fn map(gpus: &[Arc<Gpu>], host: NonNull<u8>, bytes: u64) -> Self {
+        let address = host.as_ptr().expose_provenance() as u64;
+        let is_mapped = |gpu: &&Arc<Gpu>| {
+            // SAFETY: the caller's promise.
+            let is_mapped = unsafe { gpu.machine.memory().register(host, bytes) };
+            if !is_mapped {
+                tracing::warn!(
+                    gpu = gpu.number,
+                    "{bytes} bytes of the host at {address:#x} were not mapped on this GPU: they overlap memory \
+                     that is mapped there"
+                );
+            }
+            is_mapped
+        };
+        let mapped = gpus.iter().filter(is_mapped);
         Self {
-            memories: mapped.cloned().collect(),
-            address: host.as_ptr().expose_provenance() as u64,
+            memories: mapped.map(|gpu| Arc::clone(gpu.machine.memory())).collect(),
+            address,
         }
+    }
+
+    fn include(&self, memory: &Arc<Memory>) -> bool {
+        self.memories.iter().any(|other| Arc::ptr_eq(other, memory))
     }
 }
 
-impl Drop for MappedElsewhere {
+impl Drop for PeerMappings {
     fn drop(&mut self) {
         for memory in &self.memories {
             memory.unregister(self.address);
@@ -61,7 +77,7 @@ impl Drop for MappedElsewhere {
 
 /// Pinned memory.
 pub(crate) struct Pinned {
-    elsewhere: MappedElsewhere,
+    peers: PeerMappings,
     memory: Arc<Memory>,
     pub(crate) host: NonNull<u8>,
     /// The device's address.
@@ -78,8 +94,74 @@ unsafe impl Sync for Pinned {}
 impl Drop for Pinned {
     fn drop(&mut self) {
         // First, since the memory may be another's afterwards.
-        self.elsewhere = MappedElsewhere::default();
+        self.peers = PeerMappings::default();
         self.memory.free(self.address);
+    }
+}
+
+impl Pinned {
+    /// Whether a GPU reaches it.
+    pub(crate) fn is_reached_by(&self, gpu: &Gpu) -> bool {
+        let memory = gpu.machine.memory();
+        Arc::ptr_eq(&self.memory, memory) || self.peers.include(memory)
+    }
+}
+
+/// The host's memory that is mapped.
+pub(crate) struct Registered {
+    peers: PeerMappings,
+    memory: Arc<Memory>,
+    address: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Registered {
+    /// Maps a range on a GPU and on `others`.
+    ///
+    /// # Errors
+    /// It overlaps memory that is mapped on the GPU.
+    ///
+    /// # Safety
+    /// As for [`PeerMappings::map`].
+    pub(crate) unsafe fn map(
+        gpu: &Gpu,
+        host: NonNull<u8>,
+        bytes: u64,
+        others: &[Arc<Gpu>],
+    ) -> Answer<Self> {
+        let memory = gpu.machine.memory();
+        // SAFETY: the caller's promise.
+        if !unsafe { memory.register(host, bytes) } {
+            return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        Ok(Self {
+            // SAFETY: the caller's promise.
+            peers: unsafe { PeerMappings::map(others, host, bytes) },
+            memory: Arc::clone(memory),
+            address: host.as_ptr().expose_provenance() as u64,
+            bytes,
+        })
+    }
+
+    /// Whether a GPU reaches it.
+    pub(crate) fn is_reached_by(&self, gpu: &Gpu) -> bool {
+        let memory = gpu.machine.memory();
+        Arc::ptr_eq(&self.memory, memory) || self.peers.include(memory)
+    }
+
+    /// Unmaps it, after the copies that are using it: the program may free the memory afterwards. A context that is
+    /// broken does not wait for them.
+    pub(crate) fn unmap(mut self: Arc<Self>) {
+        while let Err(shared) = Arc::try_unwrap(self) {
+            self = shared;
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.memory.unregister(self.address);
     }
 }
 
@@ -117,9 +199,9 @@ impl Context {
         }
         // SAFETY: `Pinned` keeps the memory, and unmaps it before it frees it; copies and kernels access it
         // as that of this GPU.
-        let elsewhere = unsafe { MappedElsewhere::on(others, host, size) };
+        let peers = unsafe { PeerMappings::map(others, host, size) };
         let pinned = Arc::new(Pinned {
-            elsewhere,
+            peers,
             memory: Arc::clone(memory),
             host,
             address,

@@ -29,7 +29,7 @@ use self::engine::Engine;
 use self::event::Event;
 use self::gpu::Gpu;
 use self::linker::Linker;
-use self::memory::{Block, MappedElsewhere, Pinned};
+use self::memory::{Block, Pinned, Registered};
 use self::module::Module;
 use self::progress::Progress;
 use self::stream::Stream;
@@ -63,7 +63,7 @@ pub(crate) struct Owned {
     pub(crate) blocks: BTreeMap<u64, Block>,
     pub(crate) pinned: BTreeMap<u64, Arc<Pinned>>,
     /// Memory of the host's that is mapped.
-    pub(crate) registered: BTreeMap<u64, MappedElsewhere>,
+    pub(crate) registered: BTreeMap<u64, Arc<Registered>>,
     pub(crate) streams: HashMap<u64, Arc<Stream>>,
     /// Streams that were destroyed and have pending work.
     pub(crate) ending: Vec<Arc<Stream>>,
@@ -72,16 +72,16 @@ pub(crate) struct Owned {
     /// The modules of libraries, by the handles of these; not the caller's to unload.
     pub(crate) libraries: HashMap<u64, Arc<Module>>,
     pub(crate) linkers: HashMap<u64, Linker>,
-    /// The default streams, which are made when they are used and are not the caller's to destroy.
+    /// The legacy default stream, which is made when it is used and is not the caller's to destroy.
     pub(crate) legacy: Option<Arc<Stream>>,
-    /// See there.
-    pub(crate) of_threads: HashMap<ThreadId, Arc<Stream>>,
+    /// The default streams of threads, for which the same holds.
+    pub(crate) thread_streams: HashMap<ThreadId, Arc<Stream>>,
 }
 
 impl Owned {
     /// All streams.
     pub(crate) fn all_streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
-        let default = self.legacy.iter().chain(self.of_threads.values());
+        let default = self.legacy.iter().chain(self.thread_streams.values());
         self.streams.values().chain(&self.ending).chain(default)
     }
 
@@ -170,7 +170,7 @@ impl Context {
     /// Destroys everything in it; returns the number of resources that the caller should have
     /// destroyed.
     pub(crate) fn destroy(&self) -> u64 {
-        let owned = std::mem::take(&mut *lock(&self.owned));
+        let mut owned = std::mem::take(&mut *lock(&self.owned));
         owned.all_streams().for_each(|stream| stream.close());
         self.progress.wait_for_workers();
         let memory = self.gpu.machine.memory();
@@ -178,16 +178,16 @@ impl Context {
             .blocks
             .keys()
             .for_each(|&address| memory.free(address));
-        for &address in owned.registered.keys() {
-            memory.unregister(address);
-        }
+        let registered = std::mem::take(&mut owned.registered);
+        let registered_count = registered.len();
+        registered.into_values().for_each(Registered::unmap);
         if self.progress.broken().is_some() {
             return 0;
         }
         let counts = [
             ("blocks of memory", owned.blocks.len()),
             ("blocks of pinned memory", owned.pinned.len()),
-            ("blocks of registered memory", owned.registered.len()),
+            ("blocks of registered memory", registered_count),
             ("streams", owned.streams.len()),
             ("events", owned.events.len()),
             ("modules", owned.modules.len()),

@@ -14,9 +14,9 @@ use super::Context;
 use super::progress::Progress;
 use crate::code::{Answer, Code};
 
-/// The default streams' handles. A handle of 0 means one of them: which one, depends on the function.
+/// The handle of the legacy default stream. A handle of 0 means one of the default streams; the function decides which.
 pub const LEGACY: u64 = 1;
-/// See there.
+/// The handle of the calling thread's default stream.
 pub const PER_THREAD: u64 = 2;
 
 pub(crate) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
@@ -190,18 +190,18 @@ impl Stream {
     }
 }
 
-/// The default streams of a thread, in several contexts, which its end closes.
+/// The default streams of a thread, one in each context that it uses. The end of the thread closes them.
 #[derive(Default)]
-struct OfThread(Vec<(ThreadId, Weak<Context>)>);
+struct ThreadStreams(Vec<(ThreadId, Weak<Context>)>);
 
-impl Drop for OfThread {
+impl Drop for ThreadStreams {
     fn drop(&mut self) {
         for (thread, context) in self.0.drain(..) {
             let Some(context) = context.upgrade() else {
                 continue;
             };
             let mut owned = lock(&context.owned);
-            if let Some(stream) = owned.of_threads.remove(&thread) {
+            if let Some(stream) = owned.thread_streams.remove(&thread) {
                 owned.close(stream);
             }
         }
@@ -209,13 +209,13 @@ impl Drop for OfThread {
 }
 
 thread_local! {
-    static OF_THREAD: RefCell<OfThread> = RefCell::default();
+    static THREAD_STREAMS: RefCell<ThreadStreams> = RefCell::default();
 }
 
 /// Closes a thread's default stream in a context when the thread ends. A thread that makes it while it ends
 /// leaves it to the context.
 fn close_at_the_end_of(thread: ThreadId, context: &Weak<Context>) {
-    let _ = OF_THREAD.try_with(|streams| {
+    let _ = THREAD_STREAMS.try_with(|streams| {
         streams.borrow_mut().0.push((thread, Weak::clone(context)));
     });
 }
@@ -239,7 +239,7 @@ impl Context {
                     Stream::new(self, PER_THREAD, Order::Blocking, 0)
                 };
                 Ok(Arc::clone(
-                    owned.of_threads.entry(thread).or_insert_with(new),
+                    owned.thread_streams.entry(thread).or_insert_with(new),
                 ))
             }
             stream => owned
@@ -257,7 +257,7 @@ impl Context {
         let places: Vec<_> = match stream.order {
             Order::Legacy => {
                 let streams = owned.streams.values().chain(&owned.ending);
-                let streams = streams.chain(owned.of_threads.values());
+                let streams = streams.chain(owned.thread_streams.values());
                 let blocking = streams.filter(|other| other.order == Order::Blocking);
                 blocking.map(Stream::end).collect()
             }
@@ -317,9 +317,9 @@ impl Context {
     }
 }
 
-/// Calls of `cuStreamQuery` and `cuStreamSynchronize`. Relaxed: numbers by themselves.
+/// Calls of `cuStreamQuery`. Relaxed: a number by itself.
 pub(crate) static QUERIES: AtomicU64 = AtomicU64::new(0);
-/// See there.
+/// Calls of `cuStreamSynchronize`. Relaxed: a number by itself.
 pub(crate) static WAITS: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(test)]
@@ -349,18 +349,18 @@ mod tests {
                 std::thread::spawn(move || {
                     let stream = context.stream(0, PER_THREAD).unwrap();
                     context.queue(&stream, || Ok(())).unwrap();
-                    assert_eq!(lock(&context.owned).of_threads.len(), 1, "{number}");
+                    assert_eq!(lock(&context.owned).thread_streams.len(), 1, "{number}");
                     stream
                 })
             };
             let stream = thread.join().unwrap();
-            assert!(lock(&context.owned).of_threads.is_empty());
+            assert!(lock(&context.owned).thread_streams.is_empty());
             stream.end().wait().unwrap();
         }
         let later = context.stream(0, PER_THREAD).unwrap();
         context.queue(&later, || Ok(())).unwrap();
         later.end().wait().unwrap();
-        assert_eq!(lock(&context.owned).of_threads.len(), 1);
+        assert_eq!(lock(&context.owned).thread_streams.len(), 1);
         assert!(lock(&context.owned).ending.len() <= 2);
         later.close();
     }

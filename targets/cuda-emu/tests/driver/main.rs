@@ -3,6 +3,7 @@
 mod files;
 mod forged;
 mod gpu;
+mod peers;
 mod random;
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -391,6 +392,29 @@ fn cooperative_launches_have_a_workspace() {
     works(cu!(cuCtxSynchronize()));
     // SAFETY: as above.
     assert_eq!(unsafe { word.read_volatile() }, u32::MAX);
+}
+
+/// The blocks of a cooperative launch share device memory, which is allocated when the kernel starts.
+#[test]
+fn a_cooperative_launch_without_memory_says_so() {
+    let gpu = Gpu::new();
+    let (kernel, _) = gpu.kernel("count_in_workspace");
+    let word = gpu.pinned(4);
+    let mut address = word.addr() as u64;
+    let mut params: [*mut c_void; 1] = [(&raw mut address).cast()];
+    let (mut bytes, mut block) = (32usize << 20, 0u64);
+    while bytes >= 256 {
+        if cu!(cuMemAlloc_v2(&raw mut block => *mut u64, bytes => usize)) != 0 {
+            bytes /= 2;
+        }
+    }
+    works(cu!(cuLaunchCooperativeKernel(
+        kernel => u64,
+        1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32,
+        0 => u32, 0 => u64,
+        params.as_mut_ptr() => *mut *mut c_void
+    )));
+    is(cu!(cuCtxSynchronize()), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 #[test]

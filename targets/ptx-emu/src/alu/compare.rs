@@ -51,9 +51,9 @@ impl Value for Flushed {
 }
 
 #[derive(Clone, Copy)]
-struct Half(f32);
+struct HalfOperand(f32);
 
-impl Value for Half {
+impl Value for HalfOperand {
     fn get(bits: u64) -> Self {
         Self(half::single_of_half(bits as u16))
     }
@@ -77,11 +77,11 @@ impl Value for FlushedHalf {
 }
 
 #[derive(Clone, Copy)]
-struct Brain(f32);
+struct Bf16Operand(f32);
 
-impl Value for Brain {
+impl Value for Bf16Operand {
     fn get(bits: u64) -> Self {
-        Self(half::single_of_brain(bits as u16))
+        Self(half::single_of_bf16(bits as u16))
     }
     fn put(self) -> u64 {
         self.0.put()
@@ -148,8 +148,8 @@ pub(crate) fn compare(op: &str, ty: Type, ftz: bool) -> Option<Compare> {
         Type::F32 => floats!(f32, op, |x| x),
         Type::F64 => floats!(f64, op, |x| x),
         Type::F16 if ftz => floats!(FlushedHalf, op, |x| x.0),
-        Type::F16 => floats!(Half, op, |x| x.0),
-        Type::Bf16 => floats!(Brain, op, |x| x.0),
+        Type::F16 => floats!(HalfOperand, op, |x| x.0),
+        Type::Bf16 => floats!(Bf16Operand, op, |x| x.0),
         _ => None,
     }
 }

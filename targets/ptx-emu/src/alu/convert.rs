@@ -4,7 +4,7 @@ use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::float::{Rounding, flush};
-use super::half::{single_of_brain, single_of_half};
+use super::half::{single_of_bf16, single_of_half};
 use super::{Un, Value, each};
 use crate::text::types::Type;
 
@@ -184,7 +184,7 @@ impl Convert {
     fn exact(&self, bits: u64) -> f64 {
         match self.from {
             Type::F16 => f64::from(single_of_half(bits as u16)),
-            Type::Bf16 => f64::from(single_of_brain(bits as u16)),
+            Type::Bf16 => f64::from(single_of_bf16(bits as u16)),
             Type::F32 => f64::from(flush(f32::get(bits), self.ftz)),
             _ => f64::get(bits),
         }

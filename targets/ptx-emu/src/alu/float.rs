@@ -8,7 +8,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
 
-use super::{Bin, Test, Tri, Un, Value, each, each_slow, lane, quick};
+use super::{Bin, Test, Tri, Un, Value, each, each_slow, scalar, vectorized};
 use crate::text::types::Type;
 
 /// The NaN that single precision makes.
@@ -261,13 +261,13 @@ macro_rules! rounded {
 /// Rounds to nearest, which this machine does.
 macro_rules! nearest {
     (Un, $f:expr) => {
-        quick!(Un, $f, a)
+        vectorized!(Un, $f, a)
     };
     (Bin, $f:expr) => {
-        quick!(Bin, $f, a, b)
+        vectorized!(Bin, $f, a, b)
     };
     (Tri, $f:expr) => {
-        quick!(Tri, $f, a, b, c)
+        vectorized!(Tri, $f, a, b, c)
     };
 }
 
@@ -275,19 +275,19 @@ macro_rules! nearest {
 macro_rules! directed {
     (Un, $f:expr) => {
         Un {
-            one: lane!($f, a),
+            one: scalar!($f, a),
             all: None,
         }
     };
     (Bin, $f:expr) => {
         Bin {
-            one: lane!($f, a, b),
+            one: scalar!($f, a, b),
             all: None,
         }
     };
     (Tri, $f:expr) => {
         Tri {
-            one: lane!($f, a, b, c),
+            one: scalar!($f, a, b, c),
             all: None,
         }
     };

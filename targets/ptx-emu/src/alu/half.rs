@@ -4,7 +4,7 @@
 use rustc_apfloat::ieee::{BFloat, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::{Bin, Tri, Un, lane, quick};
+use super::{Bin, Tri, Un, scalar, vectorized};
 use crate::alu::float::{Extremum, extremum_of};
 use crate::text::types::Type;
 
@@ -15,7 +15,7 @@ pub(crate) fn single_of_half(bits: u16) -> f32 {
 }
 
 /// Exact: the same exponents.
-pub(crate) fn single_of_brain(bits: u16) -> f32 {
+pub(crate) fn single_of_bf16(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
@@ -26,12 +26,12 @@ fn soft_half(bits: u16) -> Half {
     Half::from_bits(u128::from(bits))
 }
 
-fn soft_brain(bits: u16) -> BFloat {
+fn soft_bf16(bits: u16) -> BFloat {
     BFloat::from_bits(u128::from(bits))
 }
 
 /// Common operations of the types of 16 bits.
-trait Small: Float {
+trait SixteenBit: Float {
     fn of(bits: u16) -> Self;
     fn single(bits: u16) -> f32;
 
@@ -64,7 +64,7 @@ trait Small: Float {
     }
 }
 
-impl Small for Half {
+impl SixteenBit for Half {
     fn of(bits: u16) -> Self {
         soft_half(bits)
     }
@@ -73,12 +73,12 @@ impl Small for Half {
     }
 }
 
-impl Small for BFloat {
+impl SixteenBit for BFloat {
     fn of(bits: u16) -> Self {
-        soft_brain(bits)
+        soft_bf16(bits)
     }
     fn single(bits: u16) -> f32 {
-        single_of_brain(bits)
+        single_of_bf16(bits)
     }
 }
 
@@ -106,7 +106,7 @@ impl Style {
     }
 }
 
-fn finish<F: Small, const STYLE: u8>(value: F) -> u16 {
+fn finish<F: SixteenBit, const STYLE: u8>(value: F) -> u16 {
     let mut value = value.flushed(STYLE & FTZ != 0).saturated(STYLE & SAT != 0);
     if STYLE & RELU != 0 && !value.is_nan() && value.is_negative() {
         value = F::ZERO;
@@ -114,7 +114,7 @@ fn finish<F: Small, const STYLE: u8>(value: F) -> u16 {
     value.bits()
 }
 
-fn start<F: Small, const STYLE: u8>(bits: u16) -> F {
+fn start<F: SixteenBit, const STYLE: u8>(bits: u16) -> F {
     F::of(bits).flushed(STYLE & FTZ != 0)
 }
 
@@ -122,7 +122,7 @@ const ADD: u8 = 0;
 const SUB: u8 = 1;
 const MUL: u8 = 2;
 
-fn bin_one<F: Small, const OP: u8, const STYLE: u8>(a: u16, b: u16) -> u16 {
+fn bin_one<F: SixteenBit, const OP: u8, const STYLE: u8>(a: u16, b: u16) -> u16 {
     let (a, b) = (start::<F, STYLE>(a), start::<F, STYLE>(b));
     let round = Round::NearestTiesToEven;
     let result = match OP {
@@ -133,7 +133,7 @@ fn bin_one<F: Small, const OP: u8, const STYLE: u8>(a: u16, b: u16) -> u16 {
     finish::<F, STYLE>(result.value)
 }
 
-fn fma_one<F: Small, const STYLE: u8>(a: u16, b: u16, c: u16) -> u16 {
+fn fma_one<F: SixteenBit, const STYLE: u8>(a: u16, b: u16, c: u16) -> u16 {
     let (a, b, c) = (
         start::<F, STYLE>(a),
         start::<F, STYLE>(b),
@@ -150,7 +150,7 @@ pub(crate) fn whole([low, high]: [u16; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 16
 }
 
-fn bin<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64, b: u64) -> u64 {
+fn bin<F: SixteenBit, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64, b: u64) -> u64 {
     let (x, y) = (halves(a), halves(b));
     let low = bin_one::<F, OP, STYLE>(x[0], y[0]);
     let high = if PAIR {
@@ -161,7 +161,7 @@ fn bin<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64, b: u64
     whole([low, high])
 }
 
-fn tri<F: Small, const PAIR: bool, const STYLE: u8>(a: u64, b: u64, c: u64) -> u64 {
+fn tri<F: SixteenBit, const PAIR: bool, const STYLE: u8>(a: u64, b: u64, c: u64) -> u64 {
     let (x, y, z) = (halves(a), halves(b), halves(c));
     let low = fma_one::<F, STYLE>(x[0], y[0], z[0]);
     let high = if PAIR {
@@ -198,7 +198,7 @@ macro_rules! by_type {
         }
     };
     (@ ($($operand:ident),+), $f:expr) => {
-        lane!($f, $($operand),+)
+        scalar!($f, $($operand),+)
     };
 }
 
@@ -254,7 +254,7 @@ macro_rules! signs {
             let ($a, $sign) = (a & 0xffff_ffff, 0x8000_8000u64);
             $result & 0xffff_ffff
         }
-        (quick!(Un, one, a), quick!(Un, two, a))
+        (vectorized!(Un, one, a), vectorized!(Un, two, a))
     }};
 }
 
@@ -289,7 +289,7 @@ pub(crate) fn abs(ty: Type, ftz: bool) -> Option<Un> {
     Some(if is_pair(ty)? { two } else { one })
 }
 
-fn extremum_one<F: Small, const HOW: u8>(a: u16, b: u16) -> u16 {
+fn extremum_one<F: SixteenBit, const HOW: u8>(a: u16, b: u16) -> u16 {
     let how = Extremum {
         max: HOW & 1 != 0,
         ftz: false,
@@ -310,7 +310,7 @@ fn extremum_one<F: Small, const HOW: u8>(a: u16, b: u16) -> u16 {
     (magnitude & 0x7fff) | sign
 }
 
-fn extremum_of_type<F: Small, const PAIR: bool, const HOW: u8>(a: u64, b: u64) -> u64 {
+fn extremum_of_type<F: SixteenBit, const PAIR: bool, const HOW: u8>(a: u64, b: u64) -> u64 {
     let (x, y) = (halves(a), halves(b));
     let low = extremum_one::<F, HOW>(x[0], y[0]);
     let high = if PAIR {
@@ -345,7 +345,7 @@ pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
     if ftz != (name == "ex2" && matches!(ty, Type::Bf16 | Type::Bf16x2)) {
         return None;
     }
-    fn round<F: Small>(value: f64) -> u16
+    fn round<F: SixteenBit>(value: f64) -> u16
     where
         rustc_apfloat::ieee::Double: FloatConvert<F>,
     {
@@ -354,7 +354,7 @@ pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
     }
     const EX2: u8 = 0;
     const TANH: u8 = 1;
-    fn lane<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64) -> u64
+    fn lane<F: SixteenBit, const PAIR: bool, const OP: u8, const STYLE: u8>(a: u64) -> u64
     where
         rustc_apfloat::ieee::Double: FloatConvert<F>,
     {

@@ -87,8 +87,8 @@ impl Format {
             // The lower bits of the register are ignored.
             Self::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
             Self::F64 => f64::from_bits(bits),
-            Self::E4m3 => double_of_eight::<Float8E4M3FN>(bits),
-            Self::E5m2 => double_of_eight::<Float8E5M2>(bits),
+            Self::E4m3 => double_of_fp8::<Float8E4M3FN>(bits),
+            Self::E5m2 => double_of_fp8::<Float8E5M2>(bits),
             _ => f64::from(f32::from_bits(bits as u32)),
         }
     }
@@ -113,7 +113,7 @@ impl Format {
 }
 
 /// Exact.
-fn double_of_eight<F: FloatConvert<Double>>(bits: u64) -> f64 {
+fn double_of_fp8<F: FloatConvert<Double>>(bits: u64) -> f64 {
     let value = F::from_bits(u128::from(bits & 0xff))
         .convert(&mut false)
         .value;

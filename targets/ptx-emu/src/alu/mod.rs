@@ -5,8 +5,8 @@
 pub(crate) mod bits;
 pub(crate) mod compare;
 pub(crate) mod convert;
-pub(crate) mod eight;
 pub(crate) mod float;
+pub(crate) mod fp8;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod matrix;
@@ -28,9 +28,9 @@ pub(crate) type Row = i32;
 ///
 /// # Safety
 /// `one` takes a pointer to a lane of the first register, the row of the result, and that of the
-/// operand; `all` takes pointers to the result and the operand. All of them are valid, and no
-/// other thread accesses these lanes. The result may be the operand; otherwise it does not overlap
-/// it, and may be uninitialised.
+/// operand; `all` takes pointers to the result and the operand, and writes all lanes of the result.
+/// All of them are valid, and no other thread accesses these lanes. The result may be the operand;
+/// otherwise it does not overlap it, and may be uninitialised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Un {
     /// Of one lane.
@@ -74,7 +74,7 @@ const PIECE: usize = 8;
 
 /// Whether this machine has the vector instructions that [`each`] has code for.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn has_wide_vectors() -> bool {
+pub(crate) fn has_avx2() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
 }
 
@@ -140,7 +140,7 @@ pub(crate) const fn word(lane: *const u64, row: Row) -> *const u64 {
 }
 
 /// The function of one lane that applies `$one` to rows.
-macro_rules! lane {
+macro_rules! scalar {
     ($one:expr, $($operand:ident),+) => {{
         unsafe fn by_row(lane: *mut u64, d: $crate::alu::Row, $($operand: $crate::alu::Row),+) {
             // SAFETY: the caller's rows are valid.
@@ -151,13 +151,13 @@ macro_rules! lane {
         by_row
     }};
 }
-pub(crate) use lane;
+pub(crate) use scalar;
 
 /// A function, of type `$Kind`, with code for all lanes that applies `$one` to each.
-macro_rules! quick {
+macro_rules! vectorized {
     ($Kind:ident, $one:expr, $($operand:ident),+) => {{
         #[inline(always)]
-        unsafe fn rows(d: *mut $crate::alu::Lanes, $($operand: *const $crate::alu::Lanes),+) {
+        unsafe fn portable(d: *mut $crate::alu::Lanes, $($operand: *const $crate::alu::Lanes),+) {
             for at in 0..$crate::alu::LANES / $crate::alu::PIECE {
                 // A piece of all operands is read before its result is written, since `d` may be
                 // one of them.
@@ -173,21 +173,21 @@ macro_rules! quick {
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn wide(d: *mut $crate::alu::Lanes, $($operand: *const $crate::alu::Lanes),+) {
+        unsafe fn avx2(d: *mut $crate::alu::Lanes, $($operand: *const $crate::alu::Lanes),+) {
             // SAFETY: the caller's promise.
-            unsafe { rows(d, $($operand),+) }
+            unsafe { portable(d, $($operand),+) }
         }
         #[cfg(target_arch = "x86_64")]
-        let all = Some(if $crate::alu::has_wide_vectors() { wide } else { rows } as _);
+        let all = Some(if $crate::alu::has_avx2() { avx2 } else { portable } as _);
         #[cfg(not(target_arch = "x86_64"))]
-        let all = Some(rows as _);
+        let all = Some(portable as _);
         $crate::alu::$Kind {
-            one: $crate::alu::lane!($one, $($operand),+),
+            one: $crate::alu::scalar!($one, $($operand),+),
             all,
         }
     }};
 }
-pub(crate) use quick;
+pub(crate) use vectorized;
 
 /// A quick function from one of values.
 macro_rules! each {
@@ -196,7 +196,7 @@ macro_rules! each {
             let $a = <$A as $crate::alu::Value>::get($a);
             $crate::alu::Value::put($result)
         }
-        $crate::alu::quick!(Un, one, a)
+        $crate::alu::vectorized!(Un, one, a)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $result:expr) => {{
         fn one($a: u64, $b: u64) -> u64 {
@@ -204,7 +204,7 @@ macro_rules! each {
             let $b = <$B as $crate::alu::Value>::get($b);
             $crate::alu::Value::put($result)
         }
-        $crate::alu::quick!(Bin, one, a, b)
+        $crate::alu::vectorized!(Bin, one, a, b)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $result:expr) => {{
         fn one($a: u64, $b: u64, $c: u64) -> u64 {
@@ -213,7 +213,7 @@ macro_rules! each {
             let $c = <$C as $crate::alu::Value>::get($c);
             $crate::alu::Value::put($result)
         }
-        $crate::alu::quick!(Tri, one, a, b, c)
+        $crate::alu::vectorized!(Tri, one, a, b, c)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $result:expr) => {{
         fn one($a: u64, $b: u64, $c: u64, $e: u64) -> u64 {
@@ -236,7 +236,7 @@ macro_rules! each_slow {
             $crate::alu::Value::put($result)
         }
         $crate::alu::Un {
-            one: $crate::alu::lane!(one, a),
+            one: $crate::alu::scalar!(one, a),
             all: None,
         }
     }};
@@ -247,7 +247,7 @@ macro_rules! each_slow {
             $crate::alu::Value::put($result)
         }
         $crate::alu::Bin {
-            one: $crate::alu::lane!(one, a, b),
+            one: $crate::alu::scalar!(one, a, b),
             all: None,
         }
     }};

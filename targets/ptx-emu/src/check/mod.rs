@@ -89,7 +89,7 @@ pub(crate) struct Checker {
     /// The time of the host and of its observations.
     ticks: AtomicU64,
     modules: Mutex<HashMap<u64, Arc<Module>>>,
-    /// Words with a release whose scope excludes the host, until a device thread acquires it.
+    /// CheckedMemory with a release whose scope excludes the host, until a device thread acquires it.
     suspects: Mutex<HashSet<u64>>,
     /// The first race of each launch.
     pending: Mutex<HashMap<u64, Report>>,

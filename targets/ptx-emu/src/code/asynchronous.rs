@@ -1,6 +1,6 @@
 //! Instructions of asynchronous copies and of `mbarrier` objects.
 
-use super::operand::{Address, AtomOp, OperandSet, Pred, PredSrc, Reg, Src};
+use super::operand::{Address, AtomOp, OperandVisitor, Pred, PredSrc, Reg, Src};
 
 /// Bits of an `mbarrier`'s state in which its pending count is.
 pub(crate) const PENDING_BITS: u32 = 20;
@@ -124,48 +124,55 @@ impl Async {
         matches!(self, Self::WaitGroup { .. } | Self::WaitAll)
     }
 
-    pub(crate) fn operands(&self) -> OperandSet {
+    pub(super) fn operands<'a, 'b>(
+        &self,
+        operands: &'a mut OperandVisitor<'b>,
+    ) -> &'a mut OperandVisitor<'b> {
         match self {
             Self::Commit
             | Self::WaitGroup { .. }
             | Self::WaitAll
             | Self::BulkCommit
-            | Self::BulkWaitGroup { .. } => OperandSet::default(),
-            Self::Copy(copy) => OperandSet::of(copy.source_bytes)
+            | Self::BulkWaitGroup { .. } => operands,
+            Self::Copy(copy) => operands
+                .reads(copy.source_bytes)
                 .at(&copy.to)
                 .at(&copy.from)
-                .reading_pred(copy.ignores_source),
-            Self::ArriveAfterCopies { mbarrier, .. } => OperandSet::default().at(mbarrier),
+                .reads_preds(copy.ignores_source),
+            Self::ArriveAfterCopies { mbarrier, .. } => operands.at(mbarrier),
             Self::BulkCopy(copy) => {
-                let operands = OperandSet::of([copy.bytes]).at(&copy.to).at(&copy.from);
+                let operands = operands.reads([copy.bytes]).at(&copy.to).at(&copy.from);
                 match &copy.mbarrier {
                     Some(mbarrier) => operands.at(mbarrier),
                     None => operands,
                 }
             }
-            Self::Store(store) => OperandSet::of(store.sources.iter().copied())
+            Self::Store(store) => operands
+                .reads(store.sources.iter().copied())
                 .at(&store.to)
                 .at(&store.mbarrier),
-            Self::Mbarrier { at, op } => op.operands().at(at),
+            Self::Mbarrier { at, op } => op.operands(operands).at(at),
         }
     }
 }
 
 impl MbarrierOp {
-    fn operands(&self) -> OperandSet {
+    fn operands<'a, 'b>(&self, operands: &'a mut OperandVisitor<'b>) -> &'a mut OperandVisitor<'b> {
         match *self {
-            Self::Invalidate => OperandSet::default(),
-            Self::Init { count } => OperandSet::of([count]),
+            Self::Invalidate => operands,
+            Self::Init { count } => operands.reads([count]),
             Self::Arrive {
                 state,
                 count,
                 expect_bytes,
                 ..
-            } => OperandSet::of([count].into_iter().chain(expect_bytes)).writing(state),
-            Self::ExpectBytes { bytes } | Self::CompleteBytes { bytes } => OperandSet::of([bytes]),
+            } => operands
+                .reads([count].into_iter().chain(expect_bytes))
+                .writes(state),
+            Self::ExpectBytes { bytes } | Self::CompleteBytes { bytes } => operands.reads([bytes]),
             Self::Test { p, phase, .. } => match phase {
                 Phase::State(phase) | Phase::Parity(phase) => {
-                    OperandSet::of([phase]).writing_pred(p)
+                    operands.reads([phase]).writes_preds(p)
                 }
             },
         }

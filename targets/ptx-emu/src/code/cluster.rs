@@ -1,6 +1,6 @@
 //! Instructions of clusters. A cluster has one block here.
 
-use super::operand::{OperandSet, Reg, Src};
+use super::operand::{OperandVisitor, Reg, Src};
 
 #[derive(Debug)]
 pub(crate) enum Cluster {
@@ -13,10 +13,13 @@ pub(crate) enum Cluster {
 }
 
 impl Cluster {
-    pub(crate) fn operands(&self) -> OperandSet {
+    pub(super) fn operands<'a, 'b>(
+        &self,
+        operands: &'a mut OperandVisitor<'b>,
+    ) -> &'a mut OperandVisitor<'b> {
         match *self {
-            Self::Arrive | Self::Wait => OperandSet::default(),
-            Self::MapAddress { d, a, rank } => OperandSet::of([a, rank]).writing([d]),
+            Self::Arrive | Self::Wait => operands,
+            Self::MapAddress { d, a, rank } => operands.reads([a, rank]).writes([d]),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Registers on which the control flow and the effects of a thread depend, directly or not. A loop
 //! in which they and memory keep their values never ends, whatever other registers it changes.
 
-use super::op::{
-    BarrierKind, Callee, Collective, CollectiveKind, Instr, Op, Pred, PredSrc, Reg, Src,
-};
+use super::op::{Instr, Op, Pred, PredSrc, Reg};
+use super::operand::Operand;
 
 /// The registers and predicates of a function on which control flow and effects depend.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -80,180 +79,70 @@ struct Values {
 
 impl Values {
     fn of(instr: &Instr) -> Self {
-        let mut values = Self::default();
-        values.preds(instr.guard);
-        values.add(&instr.op);
+        let mut values = Self {
+            has_effect: has_effect(&instr.op),
+            ..Self::default()
+        };
+        if let Some(PredSrc::Is(pred) | PredSrc::Not(pred)) = instr.guard {
+            values.read.push(Value::Pred(pred));
+        }
+        instr.op.for_each_operand(&mut |operand| match operand {
+            Operand::Read(source) if source.is_register() => {
+                values.read.push(Value::Reg(source.0));
+            }
+            Operand::Read(_) => {}
+            Operand::ReadPred(pred) => values.read.push(Value::Pred(pred)),
+            Operand::ReadCarry => values.read.push(Value::Carry),
+            Operand::Write(register) => values.written.push(Value::Reg(register)),
+            Operand::WritePred(pred) => values.written.push(Value::Pred(pred)),
+            Operand::WriteCarry => values.written.push(Value::Carry),
+        });
         values
     }
+}
 
-    fn srcs(&mut self, sources: impl IntoIterator<Item = Src>) {
-        let regs = sources.into_iter().filter(|src| src.is_register());
-        self.read.extend(regs.map(|src| Value::Reg(src.0)));
-    }
-
-    fn preds(&mut self, sources: impl IntoIterator<Item = PredSrc>) {
-        for source in sources {
-            if let PredSrc::Is(pred) | PredSrc::Not(pred) = source {
-                self.read.push(Value::Pred(pred));
-            }
-        }
-    }
-
-    fn writes(&mut self, regs: impl IntoIterator<Item = Reg>) {
-        self.written.extend(regs.into_iter().map(Value::Reg));
-    }
-
-    fn writes_preds(&mut self, preds: impl IntoIterator<Item = Pred>) {
-        self.written.extend(preds.into_iter().map(Value::Pred));
-    }
-
-    fn add(&mut self, op: &Op) {
-        self.writes(op.result());
-        match *op {
-            // The length of a sleep has no other effect.
-            Op::Nop | Op::Sleep { .. } => {}
-            Op::Special { .. } | Op::FrameAddress { .. } | Op::ActiveMask { .. } => {}
-            Op::Un { a, .. } | Op::Convert { a, .. } => self.srcs([a]),
-            Op::ToGeneric { a, .. } | Op::FromGeneric { a, .. } => self.srcs([a]),
-            Op::Bin { a, b, .. } | Op::ConvertPair { a, b, .. } => self.srcs([a, b]),
-            Op::Tri { a, b, c, .. } => self.srcs([a, b, c]),
-            Op::Quad { a, b, c, e, .. } => self.srcs([a, b, c, e]),
-            Op::Carry {
-                a,
-                b,
-                c,
-                reads,
-                writes,
-                ..
-            } => {
-                self.srcs([a, b, c]);
-                self.read.extend(reads.then_some(Value::Carry));
-                self.written.extend(writes.then_some(Value::Carry));
-            }
-            Op::SetPred {
-                p, q, a, b, with, ..
-            } => {
-                self.srcs([a, b]);
-                self.preds(with.map(|(_, pred)| pred));
-                self.writes_preds(p.into_iter().chain(q));
-            }
-            Op::Set { a, b, with, .. } => {
-                self.srcs([a, b]);
-                self.preds(with.map(|(_, pred)| pred));
-            }
-            Op::Test { p, a, .. } | Op::IsSpace { p, a, .. } => {
-                self.srcs([a]);
-                self.writes_preds([p]);
-            }
-            Op::Select { a, b, p, .. } => {
-                self.srcs([a, b]);
-                self.preds([p]);
-            }
-            Op::SelectBySign { a, b, c, zero, .. } => self.srcs([a, b, c, zero]),
-            Op::PredLogic { d, a, b, .. } => {
-                self.preds([a, b]);
-                self.writes_preds([d]);
-            }
-            Op::PredMove { d, a } => {
-                self.preds([a]);
-                self.writes_preds([d]);
-            }
-            Op::Unpack { ref ds, a, .. } => {
-                self.srcs([a]);
-                self.writes(ds.iter().copied());
-            }
-            Op::Pack { ref sources, .. } => self.srcs(sources.iter().copied()),
-            Op::Load(ref load) => {
-                self.srcs(load.at.base);
-                self.writes(load.ds.iter().copied());
-            }
-            Op::Store(ref store) => {
-                self.srcs(store.at.base);
-                self.srcs(store.sources.iter().copied());
-                self.has_effect = true;
-            }
-            Op::Atom(ref atom) => {
-                self.srcs(atom.at.base);
-                self.srcs([atom.b]);
-                self.srcs(atom.c);
-                self.has_effect = true;
-            }
-            Op::Fence { .. } | Op::Branch { .. } | Op::Return | Op::Exit | Op::Trap => {
-                self.has_effect = true;
-            }
-            Op::BranchIndexed { index, .. } => {
-                self.srcs([index]);
-                self.has_effect = true;
-            }
-            Op::Call(ref call) => {
-                if let Callee::Address(address) = call.callee {
-                    self.srcs([address]);
-                }
-                self.has_effect = true;
-            }
-            Op::Barrier(ref barrier) => {
-                self.srcs([barrier.number]);
-                self.srcs(barrier.count);
-                match barrier.kind {
-                    BarrierKind::Sync | BarrierKind::Arrive => {}
-                    BarrierKind::Count { d, p } => {
-                        self.preds([p]);
-                        self.writes([d]);
-                    }
-                    BarrierKind::All { d, p } | BarrierKind::Any { d, p } => {
-                        self.preds([p]);
-                        self.writes_preds([d]);
-                    }
-                }
-                self.has_effect = true;
-            }
-            Op::Collective(ref collective) => self.add_collective(collective),
-            // They affect other threads.
-            Op::Async(_) | Op::Cluster(_) | Op::Matrix(_) => {
-                let operands = op.operand_set();
-                self.srcs(operands.reads);
-                self.preds(operands.reads_preds);
-                self.writes(operands.writes);
-                self.writes_preds(operands.writes_preds);
-                self.has_effect = true;
-            }
-        }
-    }
-
-    /// The operands of a collective affect other lanes.
-    fn add_collective(&mut self, collective: &Collective) {
-        self.has_effect = true;
-        self.srcs(collective.members);
-        match collective.kind {
-            CollectiveKind::Sync => {}
-            CollectiveKind::Shuffle { d, p, a, b, c, .. } => {
-                self.srcs([a, b, c]);
-                self.writes([d]);
-                self.writes_preds(p);
-            }
-            CollectiveKind::All { d, p }
-            | CollectiveKind::Any { d, p }
-            | CollectiveKind::Uniform { d, p } => {
-                self.preds([p]);
-                self.writes_preds([d]);
-            }
-            CollectiveKind::Ballot { d, p } => {
-                self.preds([p]);
-                self.writes([d]);
-            }
-            CollectiveKind::MatchAny { d, a } | CollectiveKind::Reduce { d, a, .. } => {
-                self.srcs([a]);
-                self.writes([d]);
-            }
-            CollectiveKind::MatchAll { d, p, a } => {
-                self.srcs([a]);
-                self.writes([d]);
-                self.writes_preds(p);
-            }
-            CollectiveKind::Elect { d, p } => {
-                self.writes([d]);
-                self.writes_preds([p]);
-            }
-        }
+/// Whether an operation has effects besides its results: on memory, on the control flow, or on other
+/// threads. The length of a sleep is none.
+fn has_effect(op: &Op) -> bool {
+    match op {
+        Op::Store(_)
+        | Op::Atom(_)
+        | Op::Fence { .. }
+        | Op::Branch { .. }
+        | Op::BranchIndexed { .. }
+        | Op::Call(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::Barrier(_)
+        | Op::Collective(_)
+        | Op::Async(_)
+        | Op::Cluster(_)
+        | Op::Matrix(_) => true,
+        Op::Nop
+        | Op::Sleep { .. }
+        | Op::Special { .. }
+        | Op::FrameAddress { .. }
+        | Op::ActiveMask { .. }
+        | Op::Un { .. }
+        | Op::Bin { .. }
+        | Op::Tri { .. }
+        | Op::Quad { .. }
+        | Op::Carry { .. }
+        | Op::Convert { .. }
+        | Op::ConvertPair { .. }
+        | Op::SetPred { .. }
+        | Op::Set { .. }
+        | Op::Test { .. }
+        | Op::Select { .. }
+        | Op::SelectBySign { .. }
+        | Op::PredLogic { .. }
+        | Op::PredMove { .. }
+        | Op::Unpack { .. }
+        | Op::Pack { .. }
+        | Op::ToGeneric { .. }
+        | Op::FromGeneric { .. }
+        | Op::IsSpace { .. }
+        | Op::Load(_) => false,
     }
 }

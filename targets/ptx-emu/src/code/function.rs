@@ -1,7 +1,8 @@
 //! A function or kernel, decoded.
 
 use super::ControlRegisters;
-use super::op::{Instr, Pc, Slot};
+use super::op::{Instr, Pc, Slot, Src};
+use super::operand::Operand;
 
 /// A function or kernel, decoded.
 #[derive(Debug)]
@@ -34,14 +35,24 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Checks that its instructions use registers that it has.
+    /// Checks that its instructions use registers and constants that it has. Executing them relies on
+    /// it, without another check.
     ///
     /// # Panics
-    /// One does not. Executing it would access memory beyond the registers.
-    pub(super) fn check_registers(&self) {
+    /// One does not.
+    pub(super) fn check_operands(&self) {
+        let constants = self.constants.len() as u32;
         for instr in &self.instrs {
-            instr.op.for_each_register(&mut |register| {
-                assert!(register < self.regs, "a register of the function");
+            instr.op.for_each_operand(&mut |operand| {
+                let is_there = match operand {
+                    Operand::Read(source) if !source.is_register() => {
+                        // Constants count backwards.
+                        u32::MAX - source.0 < constants
+                    }
+                    Operand::Read(Src(register)) | Operand::Write(register) => register < self.regs,
+                    _ => true,
+                };
+                assert!(is_there, "a register or constant of the function");
             });
         }
     }

@@ -1,6 +1,6 @@
 //! Instructions on matrices, whose elements all lanes of a warp hold together.
 
-use super::operand::{Address, OperandSet, PredSrc, Reg, Src};
+use super::operand::{Address, OperandVisitor, PredSrc, Reg, Src};
 use crate::alu::LANES;
 use crate::alu::matrix::{Format, Product, Shape};
 
@@ -235,12 +235,15 @@ impl MultiplyGroup {
 }
 
 impl Matrix {
-    pub(crate) fn operands(&self) -> OperandSet {
+    pub(super) fn operands<'a, 'b>(
+        &self,
+        operands: &'a mut OperandVisitor<'b>,
+    ) -> &'a mut OperandVisitor<'b> {
         match self {
             Self::Multiply(multiply) => {
                 let Multiply { a, b, c, d, .. } = multiply;
                 let sources = a.iter().chain(b).chain(c);
-                OperandSet::of(sources.copied()).writing(d.iter().copied())
+                operands.reads(sources.copied()).writes(d.iter().copied())
             }
             Self::MultiplyGroup(multiply) => {
                 let a = match &multiply.a {
@@ -248,22 +251,24 @@ impl Matrix {
                     GroupSource::Shared(descriptor) => std::slice::from_ref(descriptor),
                 };
                 let results = multiply.d.iter().map(|&d| Src(d));
-                OperandSet::of(a.iter().copied().chain([multiply.b]).chain(results))
-                    .reading_pred(Some(multiply.accumulates))
-                    .writing(multiply.d.iter().copied())
+                operands
+                    .reads(a.iter().copied().chain([multiply.b]).chain(results))
+                    .reads_preds(Some(multiply.accumulates))
+                    .writes(multiply.d.iter().copied())
             }
-            Self::Load(load) => OperandSet::of(load.stride)
+            Self::Load(load) => operands
+                .reads(load.stride)
                 .at(&load.at)
-                .writing(load.registers.iter().copied()),
+                .writes(load.registers.iter().copied()),
             Self::Store(store) => {
                 let sources = store.registers.iter().copied();
-                OperandSet::of(sources.chain(store.stride)).at(&store.at)
+                operands.reads(sources.chain(store.stride)).at(&store.at)
             }
-            Self::LoadRows(load) => OperandSet::default()
-                .at(&load.at)
-                .writing(load.registers.iter().copied()),
-            Self::StoreRows(store) => OperandSet::of(store.registers.iter().copied()).at(&store.at),
-            Self::Transpose { d, a } => OperandSet::of([*a]).writing([*d]),
+            Self::LoadRows(load) => operands.at(&load.at).writes(load.registers.iter().copied()),
+            Self::StoreRows(store) => operands
+                .reads(store.registers.iter().copied())
+                .at(&store.at),
+            Self::Transpose { d, a } => operands.reads([*a]).writes([*d]),
         }
     }
 }

@@ -9,7 +9,7 @@ mod function;
 pub(crate) mod matrix;
 pub(crate) mod op;
 mod operand;
-mod operands;
+mod visit;
 
 pub(crate) use self::control_registers::ControlRegisters;
 pub(crate) use self::decode::{Resolve, Symbol, decode};

@@ -3,7 +3,6 @@
 use super::asynchronous::Async;
 use super::cluster::Cluster;
 use super::matrix::Matrix;
-use super::operand::OperandSet;
 pub(crate) use super::operand::{
     Address, AtomOp, FUNCTION_END, Pc, Pred, PredSrc, Reg, Src, StateSpace,
 };
@@ -513,14 +512,16 @@ impl Special {
 }
 
 impl Op {
-    /// The operands of the kinds that tell them as a set.
-    pub(crate) fn operand_set(&self) -> OperandSet {
-        match self {
-            Self::Async(op) => op.operands(),
-            Self::Cluster(op) => op.operands(),
-            Self::Matrix(op) => op.operands(),
-            _ => OperandSet::default(),
-        }
+    /// Whether it acquires or releases.
+    pub(crate) fn is_ordered(&self) -> bool {
+        let semantics = match self {
+            Self::Load(load) => load.semantics,
+            Self::Store(store) => store.semantics,
+            Self::Atom(atom) => atom.semantics,
+            Self::Fence { .. } => return true,
+            _ => return false,
+        };
+        semantics.acquires() || semantics.releases()
     }
 
     /// The register of the result, if there is one.

@@ -81,40 +81,52 @@ pub(crate) enum AtomOp {
     AddBf16x2,
 }
 
-/// The registers and predicates of an instruction.
-#[derive(Debug, Default)]
-pub(crate) struct OperandSet {
-    pub(crate) reads: Vec<Src>,
-    pub(crate) reads_preds: Vec<PredSrc>,
-    pub(crate) writes: Vec<Reg>,
-    pub(crate) writes_preds: Vec<Pred>,
+/// What an instruction reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    Read(Src),
+    Write(Reg),
+    ReadPred(Pred),
+    WritePred(Pred),
+    ReadCarry,
+    WriteCarry,
 }
 
-impl OperandSet {
-    pub(crate) fn of(reads: impl IntoIterator<Item = Src>) -> Self {
-        Self {
-            reads: reads.into_iter().collect(),
-            ..Self::default()
-        }
+/// Passes operands to a function.
+pub(super) struct OperandVisitor<'a>(&'a mut dyn FnMut(Operand));
+
+impl<'a> OperandVisitor<'a> {
+    pub(super) fn new(visit: &'a mut dyn FnMut(Operand)) -> Self {
+        Self(visit)
     }
 
-    pub(crate) fn at(mut self, address: &Address) -> Self {
-        self.reads.extend(address.base);
+    pub(super) fn visit(&mut self, operands: impl IntoIterator<Item = Operand>) -> &mut Self {
+        operands.into_iter().for_each(&mut *self.0);
         self
     }
 
-    pub(crate) fn writing(mut self, registers: impl IntoIterator<Item = Reg>) -> Self {
-        self.writes.extend(registers);
-        self
+    pub(super) fn reads(&mut self, sources: impl IntoIterator<Item = Src>) -> &mut Self {
+        self.visit(sources.into_iter().map(Operand::Read))
     }
 
-    pub(crate) fn writing_pred(mut self, predicate: Option<Pred>) -> Self {
-        self.writes_preds.extend(predicate);
-        self
+    /// Reads the base of an address.
+    pub(super) fn at(&mut self, address: &Address) -> &mut Self {
+        self.reads(address.base)
     }
 
-    pub(crate) fn reading_pred(mut self, predicate: Option<PredSrc>) -> Self {
-        self.reads_preds.extend(predicate);
-        self
+    pub(super) fn writes(&mut self, registers: impl IntoIterator<Item = Reg>) -> &mut Self {
+        self.visit(registers.into_iter().map(Operand::Write))
+    }
+
+    pub(super) fn reads_preds(&mut self, sources: impl IntoIterator<Item = PredSrc>) -> &mut Self {
+        let preds = sources.into_iter().filter_map(|source| match source {
+            PredSrc::Is(pred) | PredSrc::Not(pred) => Some(Operand::ReadPred(pred)),
+            PredSrc::Const(_) => None,
+        });
+        self.visit(preds)
+    }
+
+    pub(super) fn writes_preds(&mut self, preds: impl IntoIterator<Item = Pred>) -> &mut Self {
+        self.visit(preds.into_iter().map(Operand::WritePred))
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Effects<'a> {
 #[inline]
 fn address(at: &Address, frame: &Frame, lane: usize) -> u64 {
     let offset = match at.space {
-        StateSpace::Frame => at.offset + i64::from(frame.base),
+        StateSpace::Frame => at.offset.wrapping_add(frame.base.into()),
         _ => at.offset,
     };
     match at.base {
@@ -104,19 +104,13 @@ impl Checked {
 
 impl Load {
     fn access(&self) -> Access {
-        Access {
-            kind: AccessKind::Load,
-            bytes: self.bytes * self.ds.len() as u32,
-        }
+        Access::load(self.bytes * self.ds.len() as u32)
     }
 }
 
 impl Store {
     fn access(&self) -> Access {
-        Access {
-            kind: AccessKind::Store,
-            bytes: self.bytes * self.sources.len() as u32,
-        }
+        Access::store(self.bytes * self.sources.len() as u32)
     }
 }
 
@@ -408,10 +402,7 @@ pub(super) fn atom(
     effects: &mut Effects<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, frame);
-    let access = Access {
-        kind: AccessKind::Atomic,
-        bytes: op.bytes,
-    };
+    let access = Access::atomic(op.bytes);
     let mut t: Lanes = [0; LANES];
     let mut faults = Faults::default();
     for lane in lanes_of(active) {

@@ -7,8 +7,9 @@
 use std::time::{Duration, Instant};
 
 use super::atomic::combine;
-use super::block_state::BlockState;
-use super::copies::{CopyAddress, Counted, Pending, QueueKind, ThreadId};
+use super::block_state::{BlockState, MbarrierWait};
+use super::checked_memory::{CheckedMemory, place_of};
+use super::copies::{CopyAddress, Pending, QueueKind, ThreadId, TrackedCopy};
 use super::fault::{Faults, LaneFault};
 use super::group::State;
 use super::launch::Launch;
@@ -16,18 +17,20 @@ use super::mbarrier::{MAX_COUNT, Mbarrier};
 use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
-use super::words::Words;
 use crate::alu::{LANES, Mask, lanes_of};
+use crate::check::Site;
 use crate::code::asynchronous::{Async, AsyncCopy, AsyncStore, BulkCopy, MbarrierOp, Phase};
 use crate::code::op::{Address, Pc, Semantics, Src, StateSpace};
 use crate::error::{FaultKind, MbarrierError};
-use crate::memory::{AccessKind, SHARED, is_global};
+use crate::memory::{AccessKind, SHARED};
 
 /// How long lanes that wait for an `mbarrier` leave the processor to others.
 const SUSPENSION: Duration = Duration::from_micros(1);
 
 /// Bytes of an `mbarrier`.
 const MBARRIER_BYTES: u32 = 8;
+
+const MBARRIER_ACCESS: Access = Access::atomic(MBARRIER_BYTES);
 
 /// Bytes of which bulk copies copy a multiple.
 const BULK_BYTES: u64 = 16;
@@ -44,7 +47,7 @@ pub(super) fn execute(
     let (pc, id) = (warp.groups[at].pc, warp.groups[at].frame);
     let number = warp.frames.get(id).function;
     warp.groups[at].pc += 1;
-    let mut lanes = LaneState {
+    let mut lanes = AsyncExecutor {
         warp,
         block,
         launch,
@@ -55,7 +58,7 @@ pub(super) fn execute(
         passed: 0,
     };
     let result = lanes.execute(active, op);
-    let LaneState {
+    let AsyncExecutor {
         changed,
         polled,
         passed,
@@ -93,7 +96,7 @@ pub(super) fn finish(
         return Ok(());
     }
     let number = warp.frames.get(warp.groups[at].frame).function;
-    let mut all = LaneState {
+    let mut all = AsyncExecutor {
         place: (number, warp.groups[at].pc),
         warp,
         block,
@@ -134,7 +137,7 @@ fn note(
 }
 
 /// The lanes of a group that execute an instruction.
-struct LaneState<'a> {
+struct AsyncExecutor<'a> {
     warp: &'a mut Warp,
     block: &'a mut BlockState,
     launch: &'a Launch,
@@ -149,7 +152,7 @@ struct LaneState<'a> {
     passed: Mask,
 }
 
-impl LaneState<'_> {
+impl AsyncExecutor<'_> {
     fn execute(&mut self, active: Mask, op: &Async) -> Result<(), LaneFault> {
         let mut faults = Faults::default();
         for lane in lanes_of(active) {
@@ -158,18 +161,12 @@ impl LaneState<'_> {
                 Async::Copy(copy) => self.begin_copy(thread, copy),
                 Async::BulkCopy(copy) => self.begin_bulk(thread, copy),
                 Async::Store(store) => self.begin_store(thread, store),
-                Async::Commit => {
-                    self.begin(thread, QueueKind::Small, Pending::Commit);
-                    Ok(())
-                }
-                Async::BulkCommit => {
-                    self.begin(thread, QueueKind::Bulk, Pending::Commit);
-                    Ok(())
-                }
-                Async::WaitGroup { pending } => self.wait(thread, QueueKind::Small, *pending),
+                Async::Commit => self.begin(thread, QueueKind::CpAsync, Pending::Commit),
+                Async::BulkCommit => self.begin(thread, QueueKind::Bulk, Pending::Commit),
+                Async::WaitGroup { pending } => self.wait(thread, QueueKind::CpAsync, *pending),
                 Async::BulkWaitGroup { pending } => self.wait(thread, QueueKind::Bulk, *pending),
                 Async::WaitAll => {
-                    let all = self.block.copies.take_all(thread, QueueKind::Small);
+                    let all = self.block.copies.take_all(thread, QueueKind::CpAsync);
                     self.perform_all(thread, all)
                 }
                 Async::ArriveAfterCopies {
@@ -193,44 +190,48 @@ impl LaneState<'_> {
         base.wrapping_add_signed(at.offset)
     }
 
-    fn words(&mut self) -> Words<'_> {
-        Words {
-            spaces: Spaces {
-                global: &self.launch.memory,
-                shared: &self.block.shared,
-                shared_bytes: self.launch.shared_bytes(),
-                local: &self.warp.local,
-                params: &self.launch.params,
-            },
+    /// The instruction, for the checker.
+    fn site(&self) -> Site {
+        (self.launch.module_id(), self.place.0, self.place.1)
+    }
+
+    /// Memory, for accesses of the instruction at `site`.
+    fn words(&mut self, site: Site) -> CheckedMemory<'_> {
+        CheckedMemory {
+            spaces: Spaces::of(self.launch, &self.block.shared, &self.warp.local),
             clocks: self.block.clocks.as_mut(),
-            site: (self.launch.module_id(), self.place.0, self.place.1),
+            site,
         }
     }
 
-    fn begin(&mut self, thread: ThreadId, kind: QueueKind, pending: Pending) {
-        self.block.copies.push(thread, kind, pending);
+    /// A thread begins something. If it has begun very much, the oldest happens: hardware does not
+    /// delay copies forever.
+    fn begin(
+        &mut self,
+        thread: ThreadId,
+        kind: QueueKind,
+        pending: Pending,
+    ) -> Result<(), FaultKind> {
+        match self.block.copies.push(thread, kind, pending) {
+            None => Ok(()),
+            Some(oldest) => self.perform(thread, oldest),
+        }
     }
 
-    /// The place of a copy, in the space that an instruction names.
-    fn copy_address(
-        &self,
-        at: &Address,
-        lane: usize,
-        bytes: u32,
-    ) -> Result<CopyAddress, FaultKind> {
-        let address = self.address(at, lane);
-        match at.space {
-            StateSpace::Global => Ok(CopyAddress::Global(address)),
-            StateSpace::Generic if is_global(address) => Ok(CopyAddress::Global(address)),
-            space => shared_offset(space, address, bytes).map(CopyAddress::Shared),
+    /// The same with bytes that an `mbarrier` counts.
+    fn begin_counted(&mut self, counted: TrackedCopy) -> Result<(), FaultKind> {
+        match self.block.copies.count(counted) {
+            None => Ok(()),
+            Some(oldest) => self.perform_counted(oldest),
         }
     }
 
     fn begin_copy(&mut self, thread: ThreadId, copy: &AsyncCopy) -> Result<(), FaultKind> {
         let (_, lane) = thread;
         let bytes = copy.bytes;
-        let to = self.copy_address(&copy.to, lane, bytes)?;
-        let from = self.copy_address(&copy.from, lane, bytes)?;
+        let (to, from) = (self.address(&copy.to, lane), self.address(&copy.from, lane));
+        let to = place_of(copy.to.space, to, Access::store(bytes))?;
+        let from = place_of(copy.from.space, from, Access::load(bytes))?;
         let frame = self.warp.frames.get(self.warp.groups[self.group].frame);
         let is_ignored = copy
             .ignores_source
@@ -247,7 +248,7 @@ impl LaneState<'_> {
             });
         }
         let source_bytes = source_bytes as u32;
-        let mut words = self.words();
+        let mut words = self.words(self.site());
         words.check(thread, to, (bytes, bytes), AccessKind::Store)?;
         words.check(thread, from, (bytes, source_bytes), AccessKind::Load)?;
         let copy = Pending::Copy {
@@ -255,9 +256,9 @@ impl LaneState<'_> {
             from,
             bytes,
             source_bytes,
+            site: self.site(),
         };
-        self.begin(thread, QueueKind::Small, copy);
-        Ok(())
+        self.begin(thread, QueueKind::CpAsync, copy)
     }
 
     fn begin_bulk(&mut self, thread: ThreadId, copy: &BulkCopy) -> Result<(), FaultKind> {
@@ -270,14 +271,15 @@ impl LaneState<'_> {
             });
         }
         let align = BULK_BYTES as u32;
-        let to = self.copy_address(&copy.to, lane, align)?;
-        let from = self.copy_address(&copy.from, lane, align)?;
+        let (to, from) = (self.address(&copy.to, lane), self.address(&copy.from, lane));
+        let to = place_of(copy.to.space, to, Access::store(align))?;
+        let from = place_of(copy.from.space, from, Access::load(align))?;
         let mbarrier = match &copy.mbarrier {
             Some(mbarrier) => Some(self.mbarrier_at(lane, mbarrier)?),
             None => None,
         };
         let bytes = bytes as u32;
-        let mut words = self.words();
+        let mut words = self.words(self.site());
         words.check(thread, to, (align, bytes), AccessKind::Store)?;
         words.check(thread, from, (align, bytes), AccessKind::Load)?;
         let what = Pending::Copy {
@@ -285,23 +287,24 @@ impl LaneState<'_> {
             from,
             bytes,
             source_bytes: bytes,
+            site: self.site(),
         };
         match mbarrier {
             None => self.begin(thread, QueueKind::Bulk, what),
-            Some(mbarrier) => self.block.copies.count(Counted {
+            Some(mbarrier) => self.begin_counted(TrackedCopy {
                 mbarrier,
                 thread,
                 bytes: bytes.into(),
                 what,
             }),
         }
-        Ok(())
     }
 
     fn begin_store(&mut self, thread: ThreadId, store: &AsyncStore) -> Result<(), FaultKind> {
         let (_, lane) = thread;
         let bytes = store.bytes * store.sources.len() as u32;
-        let to = shared_offset(store.to.space, self.address(&store.to, lane), bytes)?;
+        let to = self.address(&store.to, lane);
+        let to = shared_offset(store.to.space, to, Access::store(bytes))?;
         let mbarrier = self.mbarrier_at(lane, &store.mbarrier)?;
         let words = store.sources.iter().map(|&source| self.value(source, lane));
         let what = Pending::Store {
@@ -309,20 +312,20 @@ impl LaneState<'_> {
             words: words.collect(),
             bytes: store.bytes,
             op: store.op,
+            site: self.site(),
         };
-        self.words().check(
+        self.words(self.site()).check(
             thread,
             CopyAddress::Shared(to),
             (bytes, bytes),
             AccessKind::Store,
         )?;
-        self.block.copies.count(Counted {
+        self.begin_counted(TrackedCopy {
             mbarrier,
             thread,
             bytes: bytes.into(),
             what,
-        });
-        Ok(())
+        })
     }
 
     fn begin_arrival(
@@ -334,13 +337,12 @@ impl LaneState<'_> {
         let (_, lane) = thread;
         let mbarrier = self.mbarrier_at(lane, at)?;
         if !is_expected {
-            self.change(lane, mbarrier, Mbarrier::add_pending)?;
+            self.change(thread, mbarrier, Mbarrier::add_pending)?;
         }
         if self.block.copies.has_copies(thread) {
-            self.begin(thread, QueueKind::Small, Pending::Arrive { mbarrier });
-            return Ok(());
+            return self.begin(thread, QueueKind::CpAsync, Pending::Arrive { mbarrier });
         }
-        self.arrive(lane, mbarrier, (1, false)).map(drop)
+        self.arrive(thread, mbarrier, (1, false)).map(drop)
     }
 
     /// Waits until at most `pending` groups of a thread are left.
@@ -361,23 +363,25 @@ impl LaneState<'_> {
         match pending {
             Pending::Commit => return Ok(()),
             Pending::Arrive { mbarrier } => {
-                self.arrive(thread.1, mbarrier, (1, false))?;
+                self.arrive(thread, mbarrier, (1, false))?;
             }
             Pending::Copy {
                 to,
                 from,
                 bytes,
                 source_bytes,
+                site,
             } => self
-                .words()
+                .words(site)
                 .copy(thread, (to, from), (bytes, source_bytes))?,
             Pending::Store {
                 to,
                 words: values,
                 bytes,
                 op,
+                site,
             } => {
-                let mut words = self.words();
+                let mut words = self.words(site);
                 for (at, &value) in (to..).step_by(bytes as usize).zip(&values) {
                     let at = CopyAddress::Shared(at);
                     let value = match op {
@@ -390,8 +394,16 @@ impl LaneState<'_> {
                 }
             }
         }
-        self.changed |= 1 << thread.1;
+        self.note_change(thread);
         Ok(())
+    }
+
+    /// A thread, perhaps of another warp, has changed memory.
+    fn note_change(&mut self, (warp, lane): ThreadId) {
+        self.block.progress = true;
+        if warp == self.warp.number {
+            self.changed |= 1 << lane;
+        }
     }
 
     /// What has begun and arrives at an `mbarrier` happens.
@@ -408,17 +420,16 @@ impl LaneState<'_> {
         Ok(())
     }
 
-    fn perform_counted(&mut self, counted: Counted) -> Result<(), FaultKind> {
-        let lane = counted.thread.1;
+    fn perform_counted(&mut self, counted: TrackedCopy) -> Result<(), FaultKind> {
         self.perform(counted.thread, counted.what)?;
-        self.change(lane, counted.mbarrier, |it| {
+        self.change(counted.thread, counted.mbarrier, |it| {
             it.complete_bytes(counted.bytes).map(drop)
         })
     }
 
     fn finish_lane(&mut self, lane: usize) -> Result<(), FaultKind> {
         let thread = (self.warp.number, lane);
-        for kind in [QueueKind::Small, QueueKind::Bulk] {
+        for kind in [QueueKind::CpAsync, QueueKind::Bulk] {
             let all = self.block.copies.take_all(thread, kind);
             self.perform_all(thread, all)?;
         }
@@ -430,29 +441,25 @@ impl LaneState<'_> {
 
     /// The offset of an `mbarrier` in shared memory.
     fn mbarrier_at(&self, lane: usize, at: &Address) -> Result<u64, FaultKind> {
-        shared_offset(at.space, self.address(at, lane), MBARRIER_BYTES)
+        shared_offset(at.space, self.address(at, lane), MBARRIER_ACCESS)
     }
 
     /// The word of an `mbarrier`.
     fn mbarrier_word(&mut self, lane: usize, mbarrier: u64) -> Result<MemoryRef, FaultKind> {
-        let access = Access {
-            kind: AccessKind::Atomic,
-            bytes: MBARRIER_BYTES,
-        };
-        let words = self.words();
+        let words = self.words(self.site());
         words
             .spaces
-            .find(lane, StateSpace::Shared, mbarrier, access)
+            .find(lane, StateSpace::Shared, mbarrier, MBARRIER_ACCESS)
     }
 
     /// Changes an `mbarrier`.
     fn change<T>(
         &mut self,
-        lane: usize,
+        thread: ThreadId,
         mbarrier: u64,
         change: impl FnOnce(&mut Mbarrier) -> Result<T, MbarrierError>,
     ) -> Result<T, FaultKind> {
-        let place = self.mbarrier_word(lane, mbarrier)?;
+        let place = self.mbarrier_word(thread.1, mbarrier)?;
         let word = place.load(MBARRIER_BYTES, Semantics::Weak);
         let found = self.block.mbarriers.get(mbarrier, word);
         let (result, state) = found
@@ -460,7 +467,7 @@ impl LaneState<'_> {
             .map_err(|what| bad(mbarrier, what))?;
         place.store(MBARRIER_BYTES, state, Semantics::Weak);
         if state != word {
-            self.changed |= 1 << lane;
+            self.note_change(thread);
         }
         Ok(result)
     }
@@ -468,21 +475,23 @@ impl LaneState<'_> {
     /// A thread arrives. Returns the state before.
     fn arrive(
         &mut self,
-        lane: usize,
+        thread: ThreadId,
         mbarrier: u64,
         (count, drops): (u64, bool),
     ) -> Result<u64, FaultKind> {
+        let (warp, lane) = thread;
         if let Some(clocks) = &mut self.block.clocks {
-            clocks.arrive(clock_of(mbarrier), self.warp.number, 1 << lane);
+            clocks.arrive(clock_of(mbarrier), warp, 1 << lane);
         }
-        self.changed |= 1 << lane;
-        self.change(lane, mbarrier, |it| {
+        self.note_change(thread);
+        self.change(thread, mbarrier, |it| {
             let before = it.state();
             it.arrive(count, drops).map(|_| before)
         })
     }
 
     fn mbarrier(&mut self, lane: usize, at: &Address, op: &MbarrierOp) -> Result<(), FaultKind> {
+        let thread = (self.warp.number, lane);
         let mbarrier = self.mbarrier_at(lane, at)?;
         match *op {
             MbarrierOp::Init { count } => {
@@ -496,7 +505,7 @@ impl LaneState<'_> {
             }
             MbarrierOp::Invalidate => {
                 self.perform_tracked(mbarrier)?;
-                self.change(lane, mbarrier, |_| Ok(()))?;
+                self.change(thread, mbarrier, |_| Ok(()))?;
                 self.block.mbarriers.invalidate(mbarrier);
             }
             MbarrierOp::Arrive {
@@ -509,13 +518,13 @@ impl LaneState<'_> {
                 let count = self.value(count, lane);
                 let expected = expect_bytes.map(|bytes| self.value(bytes, lane));
                 let (awaits_bytes, pending) =
-                    self.change(lane, mbarrier, |it| Ok((it.awaits_bytes(), it.pending())))?;
+                    self.change(thread, mbarrier, |it| Ok((it.awaits_bytes(), it.pending())))?;
                 // The phase may end by what has begun.
                 if awaits_bytes || count > pending {
                     self.perform_tracked(mbarrier)?;
                 }
                 if let Some(bytes) = expected {
-                    self.change(lane, mbarrier, |it| it.expect_bytes(bytes))?;
+                    self.change(thread, mbarrier, |it| it.expect_bytes(bytes))?;
                 }
                 if is_incomplete {
                     let completes = |it: &mut Mbarrier| {
@@ -524,9 +533,9 @@ impl LaneState<'_> {
                         }
                         Ok(())
                     };
-                    self.change(lane, mbarrier, completes)?;
+                    self.change(thread, mbarrier, completes)?;
                 }
-                let before = self.arrive(lane, mbarrier, (count, drops))?;
+                let before = self.arrive(thread, mbarrier, (count, drops))?;
                 if let Some(d) = state {
                     let id = self.warp.groups[self.group].frame;
                     let frame = self.warp.frames.get_mut(id);
@@ -535,12 +544,12 @@ impl LaneState<'_> {
             }
             MbarrierOp::ExpectBytes { bytes } => {
                 let bytes = self.value(bytes, lane);
-                self.change(lane, mbarrier, |it| it.expect_bytes(bytes))?;
+                self.change(thread, mbarrier, |it| it.expect_bytes(bytes))?;
             }
             MbarrierOp::CompleteBytes { bytes } => {
                 let bytes = self.value(bytes, lane);
                 self.changed |= 1 << lane;
-                self.change(lane, mbarrier, |it| it.complete_bytes(bytes).map(drop))?;
+                self.change(thread, mbarrier, |it| it.complete_bytes(bytes).map(drop))?;
             }
             MbarrierOp::Test { phase, .. } => {
                 self.perform_tracked(mbarrier)?;
@@ -556,8 +565,7 @@ impl LaneState<'_> {
                     };
                     Ok((has_passed?, it.state()))
                 };
-                let (has_passed, state) = self.change(lane, mbarrier, test)?;
-                let thread = (self.warp.number, lane);
+                let (has_passed, state) = self.change(thread, mbarrier, test)?;
                 if has_passed {
                     self.passed |= 1 << lane;
                     self.block.mbarrier_waits.remove(&thread);
@@ -565,7 +573,11 @@ impl LaneState<'_> {
                         clocks.observe(clock_of(mbarrier), self.warp.number, 1 << lane);
                     }
                 } else {
-                    self.block.mbarrier_waits.insert(thread, mbarrier);
+                    let wait = MbarrierWait {
+                        mbarrier,
+                        time: Instant::now(),
+                    };
+                    self.block.mbarrier_waits.insert(thread, wait);
                     self.polled = Some((SHARED + mbarrier, state));
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::cluster_barrier::ClusterBarrier;
 use super::copies::{Copies, ThreadId};
@@ -36,8 +37,8 @@ pub(super) struct BlockState {
     pub(super) cluster: ClusterBarrier,
     pub(super) mbarriers: Mbarriers,
     pub(super) copies: Copies,
-    /// Threads whose last test of an `mbarrier` failed, and its offset.
-    pub(super) mbarrier_waits: BTreeMap<ThreadId, u64>,
+    /// Threads whose last test of an `mbarrier` failed.
+    pub(super) mbarrier_waits: BTreeMap<ThreadId, MbarrierWait>,
     /// The checker's clocks of the threads.
     pub(super) clocks: Option<BlockClocks>,
     /// Whether there was an access or a fence of a kind that is used for waiting.
@@ -77,7 +78,23 @@ impl BarrierState {
     }
 }
 
+/// An unsuccessful test of an `mbarrier`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MbarrierWait {
+    /// Its offset.
+    pub(super) mbarrier: u64,
+    pub(super) time: Instant,
+}
+
 impl BlockState {
+    /// The `mbarrier` that a thread waits for, unless it has gone on to something else.
+    pub(super) fn awaited_mbarrier(&self, thread: ThreadId) -> Option<u64> {
+        let wait = self.mbarrier_waits.get(&thread)?;
+        // A thread that waits tests it again and again.
+        let is_waiting = wait.time.elapsed() < self.launch.patience / 2;
+        is_waiting.then_some(wait.mbarrier)
+    }
+
     /// `lanes` of a warp arrive at a barrier; `holds` of them have the predicate. Returns the number and
     /// the phase of the barrier, for which they wait.
     pub(super) fn arrive(

@@ -9,23 +9,42 @@ use crate::code::op::{Logic, Op, PredSrc, Special, Src};
 /// Executes an arithmetic instruction; false for other instructions.
 ///
 /// With `ONE`, it is for one lane.
+///
+/// # Safety
+/// The operation is one of the frame's function.
 #[inline(always)]
-pub(super) fn compute<const ONE: bool>(
+pub(super) unsafe fn compute<const ONE: bool>(
     op: &Op,
     frame: &mut Frame,
     active: Mask,
     ids: &Ids<'_>,
 ) -> bool {
-    compute_simple::<ONE>(op, frame, active) || compute_other::<ONE>(op, frame, active, ids)
+    // SAFETY: the caller's promise.
+    unsafe {
+        compute_common::<ONE>(op, frame, active) || compute_rare::<ONE>(op, frame, active, ids)
+    }
 }
 
 /// Executes the most frequent instructions; false for others.
+///
+/// # Safety
+/// As for [`compute`].
 #[inline(always)]
-pub(super) fn compute_simple<const ONE: bool>(op: &Op, frame: &mut Frame, active: Mask) -> bool {
+pub(super) unsafe fn compute_common<const ONE: bool>(
+    op: &Op,
+    frame: &mut Frame,
+    active: Mask,
+) -> bool {
     match op {
-        Op::Un { f, d, a } => frame.apply1::<ONE>(*f, *d, [*a], active),
-        Op::Bin { f, d, a, b } => frame.apply2::<ONE>(*f, *d, [*a, *b], active),
-        Op::Tri { f, d, a, b, c } => frame.apply3::<ONE>(*f, *d, [*a, *b, *c], active),
+        // SAFETY: the operands are of an instruction of the frame's function, by the caller's
+        // promise.
+        Op::Un { f, d, a } => unsafe { frame.apply1::<ONE>(*f, *d, [*a], active) },
+        // SAFETY: as above.
+        Op::Bin { f, d, a, b } => unsafe { frame.apply2::<ONE>(*f, *d, [*a, *b], active) },
+        // SAFETY: as above.
+        Op::Tri { f, d, a, b, c } => unsafe {
+            frame.apply3::<ONE>(*f, *d, [*a, *b, *c], active);
+        },
         Op::SetPred {
             f,
             pair: false,
@@ -35,7 +54,9 @@ pub(super) fn compute_simple<const ONE: bool>(op: &Op, frame: &mut Frame, active
             b,
             with: None,
         } => {
-            let holds = frame.compare::<ONE>(*f, [*a, *b], active);
+            // SAFETY: the operands are of an instruction of the frame's function, by the caller's
+            // promise.
+            let holds = unsafe { frame.compare::<ONE>(*f, [*a, *b], active) };
             frame.set_pred(*p, active, holds);
         }
         _ => return false,
@@ -44,12 +65,15 @@ pub(super) fn compute_simple<const ONE: bool>(op: &Op, frame: &mut Frame, active
 }
 
 /// Executes other arithmetic instructions; false for those that are none.
+///
+/// # Safety
+/// As for [`compute`].
 #[expect(
     clippy::too_many_lines,
     reason = "one arm for each kind of instruction"
 )]
 #[inline(never)]
-pub(super) fn compute_other<const ONE: bool>(
+pub(super) unsafe fn compute_rare<const ONE: bool>(
     op: &Op,
     frame: &mut Frame,
     active: Mask,
@@ -96,7 +120,9 @@ pub(super) fn compute_other<const ONE: bool>(
             b,
             with,
         } => {
-            let holds = frame.compare::<ONE>(*f, [*a, *b], active);
+            // SAFETY: the operands are of an instruction of the frame's function, by the caller's
+            // promise.
+            let holds = unsafe { frame.compare::<ONE>(*f, [*a, *b], active) };
             let other = if *pair {
                 compare_upper(frame, *f, [*a, *b])
             } else {
@@ -119,7 +145,9 @@ pub(super) fn compute_other<const ONE: bool>(
             with,
             one,
         } => {
-            let holds = frame.compare::<ONE>(*f, [*a, *b], active);
+            // SAFETY: the operands are of an instruction of the frame's function, by the caller's
+            // promise.
+            let holds = unsafe { frame.compare::<ONE>(*f, [*a, *b], active) };
             let holds = combine(frame, holds, *with);
             let upper = if *pair {
                 let holds = compare_upper(frame, *f, [*a, *b]);
@@ -153,7 +181,8 @@ pub(super) fn compute_other<const ONE: bool>(
             c,
             zero,
         } => {
-            let p = frame.compare::<ONE>(*f, [*c, *zero], active);
+            // SAFETY: as above.
+            let p = unsafe { frame.compare::<ONE>(*f, [*c, *zero], active) };
             frame.set_each::<ONE>(*d, active, |frame, lane| {
                 let (a, b) = (frame.value(*a, lane), frame.value(*b, lane));
                 if (p >> lane) & 1 != 0 { a } else { b }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::check::Site;
 use crate::code::op::AtomOp;
 
 /// A thread of the block: its warp and its lane.
@@ -26,6 +27,8 @@ pub(super) enum Pending {
         bytes: u32,
         /// Bytes that are copied; the others are zeroed.
         source_bytes: u32,
+        /// The instruction that began it, for the checker.
+        site: Site,
     },
     /// The words of a store, of `bytes` each.
     Store {
@@ -33,6 +36,7 @@ pub(super) enum Pending {
         words: Box<[u64]>,
         bytes: u32,
         op: Option<AtomOp>,
+        site: Site,
     },
     /// The copies before it are a group.
     Commit,
@@ -42,7 +46,7 @@ pub(super) enum Pending {
 
 /// A copy or a store whose bytes an `mbarrier` counts.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
+pub(super) struct TrackedCopy {
     pub(super) mbarrier: u64,
     pub(super) thread: ThreadId,
     pub(super) bytes: u64,
@@ -52,33 +56,47 @@ pub(super) struct Counted {
 /// A queue of a thread: bulk copies have groups of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum QueueKind {
-    Small,
+    CpAsync,
     Bulk,
 }
+
+/// The most that a thread has begun and that has not happened.
+const MAX_PENDING: usize = 1 << 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     queues: BTreeMap<(ThreadId, QueueKind), VecDeque<Pending>>,
-    counted: Vec<Counted>,
+    counted: VecDeque<TrackedCopy>,
 }
 
 impl Copies {
-    pub(super) fn push(&mut self, thread: ThreadId, kind: QueueKind, pending: Pending) {
-        self.queues
-            .entry((thread, kind))
-            .or_default()
-            .push_back(pending);
+    /// Adds what a thread has begun. Returns what must happen now, if the thread has begun too much.
+    pub(super) fn push(
+        &mut self,
+        thread: ThreadId,
+        kind: QueueKind,
+        pending: Pending,
+    ) -> Option<Pending> {
+        let queue = self.queues.entry((thread, kind)).or_default();
+        if queue.is_empty() && matches!(pending, Pending::Commit) {
+            // An empty group is complete, and no other is before it.
+            return None;
+        }
+        queue.push_back(pending);
+        (queue.len() > MAX_PENDING).then(|| queue.pop_front())?
     }
 
     /// Whether a thread has begun small copies that have not happened.
     pub(super) fn has_copies(&self, thread: ThreadId) -> bool {
-        let queue = self.queues.get(&(thread, QueueKind::Small));
+        let queue = self.queues.get(&(thread, QueueKind::CpAsync));
         let is_copy = |it: &Pending| matches!(it, Pending::Copy { .. });
         queue.is_some_and(|queue| queue.iter().any(is_copy))
     }
 
-    pub(super) fn count(&mut self, counted: Counted) {
-        self.counted.push(counted);
+    /// The same for a copy or store whose bytes are counted.
+    pub(super) fn count(&mut self, counted: TrackedCopy) -> Option<TrackedCopy> {
+        self.counted.push_back(counted);
+        (self.counted.len() > MAX_PENDING).then(|| self.counted.pop_front())?
     }
 
     /// Takes what must happen so that at most `pending` groups of a thread are left.
@@ -121,18 +139,28 @@ impl Copies {
     }
 
     /// Takes the copies whose bytes an `mbarrier` counts.
-    pub(super) fn take_counted(&mut self, mbarrier: u64) -> Vec<Counted> {
-        let is_its = |it: &mut Counted| it.mbarrier == mbarrier;
-        self.counted.extract_if(.., is_its).collect()
+    pub(super) fn take_counted(&mut self, mbarrier: u64) -> Vec<TrackedCopy> {
+        let is_its = |it: &TrackedCopy| it.mbarrier == mbarrier;
+        extract(&mut self.counted, is_its)
     }
 
     /// Takes those that a thread has begun.
-    pub(super) fn take_counted_of(&mut self, thread: ThreadId) -> Vec<Counted> {
-        let is_its = |it: &mut Counted| it.thread == thread;
-        self.counted.extract_if(.., is_its).collect()
+    pub(super) fn take_counted_of(&mut self, thread: ThreadId) -> Vec<TrackedCopy> {
+        let is_its = |it: &TrackedCopy| it.thread == thread;
+        extract(&mut self.counted, is_its)
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.queues.is_empty() && self.counted.is_empty()
     }
+}
+
+/// Takes the elements for which a function holds.
+fn extract(
+    all: &mut VecDeque<TrackedCopy>,
+    is_its: impl Fn(&TrackedCopy) -> bool,
+) -> Vec<TrackedCopy> {
+    let (taken, rest): (Vec<_>, Vec<_>) = all.drain(..).partition(is_its);
+    *all = rest.into();
+    taken
 }

@@ -395,7 +395,7 @@ impl CostRecorder {
             other.frame == executed.frame && other.lanes & executed.active != 0
         };
         let mut awaited = None;
-        executed.op.for_each_register(&mut |register| {
+        executed.op.for_each_register(|register| {
             let mut reads = self.outstanding.iter().rev().filter(of_frame);
             awaited = awaited.or(reads
                 .find(|other| other.registers.contains(&register))

@@ -77,7 +77,7 @@ impl DeadlockDetector {
 
 /// Whether no thread does anything but wait, some of them for an `mbarrier`.
 fn all_wait_for_mbarriers(block: &BlockState, warps: &[Warp]) -> bool {
-    let waits = |warp: &Warp, lane| block.mbarrier_waits.contains_key(&(warp.number, lane));
+    let waits = |warp: &Warp, lane| block.awaited_mbarrier((warp.number, lane)).is_some();
     let is_waiting = |warp: &Warp, group: &Group| match group.state {
         State::Ready | State::Sleeping { .. } => {
             lanes_of(group.lanes & warp.live()).all(|lane| waits(warp, lane))
@@ -133,9 +133,8 @@ fn report(block: &BlockState, warps: &[Warp]) -> String {
                     - 1,
             );
             let place = block.launch.place(frame.function, pc);
-            let mbarrier = block
-                .mbarrier_waits
-                .get(&(warp.number, lanes_of(lanes).next().unwrap_or_default()));
+            let first = lanes_of(lanes).next().unwrap_or_default();
+            let mbarrier = block.awaited_mbarrier((warp.number, first));
             let why = match group.state {
                 State::AtBarrier { number, .. } => format!("wait at barrier {number}"),
                 State::AtClusterBarrier => "wait at the cluster's barrier".to_owned(),
@@ -151,7 +150,6 @@ fn report(block: &BlockState, warps: &[Warp]) -> String {
                     None => "spin".to_owned(),
                 },
             };
-            let first = lanes_of(lanes).next().unwrap_or(0);
             let _ = write!(
                 text,
                 "\n  warp {}, lanes {lanes:#010x} (first {first}): {why}, at {place}",

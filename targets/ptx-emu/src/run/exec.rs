@@ -9,15 +9,14 @@ use super::block_state::BlockState;
 use super::cluster;
 use super::compute::compute;
 use super::costs::Executed;
+use super::fast_path::FastPath;
 use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
 use super::group::State;
 use super::launch::Launch;
 use super::matrix;
-use super::private_memory::PrivateMemory;
 use super::rendezvous::{collective, join};
 use super::space::Spaces;
-use super::straight::Straight;
 use super::system;
 use super::warp::Warp;
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
@@ -126,20 +125,20 @@ fn run_group<const OBSERVED: bool>(
             }
             if !OBSERVED {
                 let records_stores = warp.is_diverged();
-                let straight = Straight {
-                    function,
+                let fast_path = FastPath {
+                    functions: &launch.module.functions,
                     frame: warp.frames.get_mut(id),
                     lanes,
                     count,
                     meets,
                     may_meet_after_jumps: may_meet,
                     records_stores,
-                    spaces: spaces_of(launch, &block.shared, &warp.local),
+                    spaces: Spaces::of(launch, &block.shared, &warp.local),
                     ids: &ids,
                     progress: &mut block.progress,
                     polls_mapped_memory: &mut block.polls_mapped_memory,
                 };
-                let advance = straight.advance(pc, left);
+                let advance = fast_path.run(pc, left);
                 *executed += advance.executed;
                 if let Some(lanes) = advance.fault {
                     // The other lanes have finished it.
@@ -183,9 +182,11 @@ fn run_group<const OBSERVED: bool>(
                 counted = Some((costs, executed));
             }
             let mut is_stuck = false;
-            let mut is_data = active == 0 || compute::<false>(&instr.op, frame, active, &ids);
+            let mut is_data = active == 0
+                // SAFETY: the operation is one of the frame's function.
+                || unsafe { compute::<false>(&instr.op, frame, active, &ids) };
             if !is_data {
-                let spaces = spaces_of(launch, &block.shared, &warp.local);
+                let spaces = Spaces::of(launch, &block.shared, &warp.local);
                 let (mut polls, mut changed, mut acted, mut polled) = (false, false, 0, None);
                 let mut effects = Effects {
                     progress: &mut block.progress,
@@ -266,21 +267,6 @@ fn run_group<const OBSERVED: bool>(
                 Flow::Changed => return Ok(()),
             }
         }
-    }
-}
-
-/// The memory that the threads of a warp can access.
-fn spaces_of<'a>(
-    launch: &'a Launch,
-    shared: &'a PrivateMemory,
-    local: &'a PrivateMemory,
-) -> Spaces<'a> {
-    Spaces {
-        global: &launch.memory,
-        shared,
-        shared_bytes: launch.shared_bytes(),
-        local,
-        params: &launch.params,
     }
 }
 
@@ -430,7 +416,7 @@ fn control(
                 Callee::Function(number) => (at, active, *number),
                 Callee::System(what) => {
                     let base = frame.base;
-                    let spaces = spaces_of(launch, &block.shared, &warp.local);
+                    let spaces = Spaces::of(launch, &block.shared, &warp.local);
                     for lane in lanes_of(active) {
                         system::call(*what, call, lane, base, &spaces, launch)
                             .map_err(|kind| (1 << lane, kind))?;

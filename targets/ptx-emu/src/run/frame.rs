@@ -111,8 +111,11 @@ impl Frame {
     /// Its pointers are valid for [`Lanes`]. Nobody else accesses them, since they are rows of this
     /// frame, which is borrowed. The result may be one of the operands; otherwise they do not
     /// overlap.
+    ///
+    /// # Safety
+    /// `write` writes all lanes of the result.
     #[inline]
-    fn write_all<const N: usize>(
+    unsafe fn write_all<const N: usize>(
         &mut self,
         d: Reg,
         sources: [Src; N],
@@ -134,16 +137,15 @@ impl Frame {
         }
         let mut values = MaybeUninit::<Lanes>::uninit();
         write(values.as_mut_ptr(), sources);
-        // SAFETY: `write` has written all lanes.
+        // SAFETY: `write` has written all lanes, as the caller promises.
         self.set(d, mask, unsafe { values.assume_init_ref() });
     }
 
     /// Calls `f` with a pointer to each lane of `mask` in the first register.
     ///
-    /// From there, the rows of all operands of the function's instructions are valid: decoding
-    /// makes constants by their indices, and checks registers
-    /// ([`Function::check_registers`]); `prepare` provides that many rows. Nobody else accesses
-    /// them, since the frame is borrowed.
+    /// From there, the rows of the function's operands are valid: `prepare` has made as many as
+    /// the function has constants and registers. Nobody else accesses them, since the frame is
+    /// borrowed.
     #[inline]
     fn each_lane<const ONE: bool>(&mut self, mask: Mask, mut f: impl FnMut(*mut u64)) {
         let base = self.rows.as_mut_ptr().wrapping_add(self.constants as usize);
@@ -155,40 +157,68 @@ impl Frame {
     }
 
     /// Applies a function of one operand to the lanes of `mask`.
+    ///
+    /// # Safety
+    /// The result and the operands are those of an instruction of the frame's function: it has
+    /// them ([`Function`]'s `check_operands`).
     #[inline]
-    pub(super) fn apply1<const ONE: bool>(&mut self, f: Un, d: Reg, [a]: [Src; 1], mask: Mask) {
+    pub(super) unsafe fn apply1<const ONE: bool>(
+        &mut self,
+        f: Un,
+        d: Reg,
+        [a]: [Src; 1],
+        mask: Mask,
+    ) {
         if !ONE && let Some(all) = f.all {
-            return self.write_all(d, [a], mask, |d, [a]| {
-                // SAFETY: see `write_all`.
+            let write = |d, [a]: [*const Lanes; 1]| {
+                // SAFETY: the pointers of `write_all` are as the function requires.
                 unsafe { all(d, a) };
-            });
+            };
+            // SAFETY: the functions of the ALU write all lanes.
+            return unsafe { self.write_all(d, [a], mask, write) };
         }
         let (d, a) = (row(Src(d)), row(a));
         self.each_lane::<ONE>(mask, |lane| {
-            // SAFETY: see `each_lane`.
+            // SAFETY: the rows of operands of the function, by the caller's promise, from the
+            // pointer of `each_lane`, for which they are valid.
             unsafe { (f.one)(lane, d, a) };
         });
     }
 
     /// The same with two operands.
+    ///
+    /// # Safety
+    /// As for [`apply1`](Self::apply1).
     #[inline]
-    pub(super) fn apply2<const ONE: bool>(&mut self, f: Bin, d: Reg, [a, b]: [Src; 2], mask: Mask) {
+    pub(super) unsafe fn apply2<const ONE: bool>(
+        &mut self,
+        f: Bin,
+        d: Reg,
+        [a, b]: [Src; 2],
+        mask: Mask,
+    ) {
         if !ONE && let Some(all) = f.all {
-            return self.write_all(d, [a, b], mask, |d, [a, b]| {
-                // SAFETY: see `write_all`.
+            let write = |d, [a, b]: [*const Lanes; 2]| {
+                // SAFETY: the pointers of `write_all` are as the function requires.
                 unsafe { all(d, a, b) };
-            });
+            };
+            // SAFETY: the functions of the ALU write all lanes.
+            return unsafe { self.write_all(d, [a, b], mask, write) };
         }
         let (d, a, b) = (row(Src(d)), row(a), row(b));
         self.each_lane::<ONE>(mask, |lane| {
-            // SAFETY: see `each_lane`.
+            // SAFETY: the rows of operands of the function, by the caller's promise, from the
+            // pointer of `each_lane`, for which they are valid.
             unsafe { (f.one)(lane, d, a, b) };
         });
     }
 
     /// The same with three operands.
+    ///
+    /// # Safety
+    /// As for [`apply1`](Self::apply1).
     #[inline]
-    pub(super) fn apply3<const ONE: bool>(
+    pub(super) unsafe fn apply3<const ONE: bool>(
         &mut self,
         f: Tri,
         d: Reg,
@@ -196,21 +226,27 @@ impl Frame {
         mask: Mask,
     ) {
         if !ONE && let Some(all) = f.all {
-            return self.write_all(d, [a, b, c], mask, |d, [a, b, c]| {
-                // SAFETY: see `write_all`.
+            let write = |d, [a, b, c]: [*const Lanes; 3]| {
+                // SAFETY: the pointers of `write_all` are as the function requires.
                 unsafe { all(d, a, b, c) };
-            });
+            };
+            // SAFETY: the functions of the ALU write all lanes.
+            return unsafe { self.write_all(d, [a, b, c], mask, write) };
         }
         let (d, a, b, c) = (row(Src(d)), row(a), row(b), row(c));
         self.each_lane::<ONE>(mask, |lane| {
-            // SAFETY: see `each_lane`.
+            // SAFETY: the rows of operands of the function, by the caller's promise, from the
+            // pointer of `each_lane`, for which they are valid.
             unsafe { (f.one)(lane, d, a, b, c) };
         });
     }
 
     /// The lanes of `mask` for which a comparison holds; other bits have no meaning.
+    ///
+    /// # Safety
+    /// As for [`apply1`](Self::apply1).
     #[inline]
-    pub(super) fn compare<const ONE: bool>(
+    pub(super) unsafe fn compare<const ONE: bool>(
         &mut self,
         f: Compare,
         [a, b]: [Src; 2],
@@ -221,7 +257,8 @@ impl Frame {
         }
         let mut holds = false;
         self.each_lane::<ONE>(mask, |lane| {
-            // SAFETY: see `each_lane`.
+            // SAFETY: the rows of operands of the function, by the caller's promise, from the
+            // pointer of `each_lane`, for which they are valid.
             holds = unsafe { (f.one)(lane, row(a), row(b)) };
         });
         Mask::from(holds).wrapping_neg()

@@ -398,6 +398,9 @@ impl Launch {
 
     /// A description of the memory near an inaccessible address; empty without any.
     fn neighbour(&self, address: u64) -> String {
+        if let Some(bytes) = self.memory.freed(address) {
+            return format!(": inside an allocation of {bytes} bytes that was freed");
+        }
         let Some((start, bytes)) = self.memory.nearest(address) else {
             return String::new();
         };

@@ -5,6 +5,7 @@
 
 use super::access::addresses;
 use super::block_state::BlockState;
+use super::checked_memory::{CheckedMemory, place_of};
 use super::copies::CopyAddress;
 use super::descriptor::Descriptor;
 use super::fault::LaneFault;
@@ -12,9 +13,8 @@ use super::frame::Frame;
 use super::group::State;
 use super::launch::Launch;
 use super::rendezvous::join;
-use super::space::{Spaces, shared_offset};
+use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
-use super::words::Words;
 use crate::alu::{LANES, Lanes, Mask};
 use crate::code::matrix::{
     Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply, MultiplyGroup, RowAccess,
@@ -22,7 +22,7 @@ use crate::code::matrix::{
 };
 use crate::code::op::{Address, Reg, Src, StateSpace};
 use crate::error::FaultKind;
-use crate::memory::{AccessKind, is_global};
+use crate::memory::AccessKind;
 use crate::spec::Model;
 
 /// Rows of an 8-by-8 matrix, and bytes of a row.
@@ -62,14 +62,8 @@ pub(super) fn execute(
         }
         _ => {
             let mut memory = MatrixMemory {
-                words: Words {
-                    spaces: Spaces {
-                        global: &launch.memory,
-                        shared: &block.shared,
-                        shared_bytes: launch.shared_bytes(),
-                        local: &warp.local,
-                        params: &launch.params,
-                    },
+                words: CheckedMemory {
+                    spaces: Spaces::of(launch, &block.shared, &warp.local),
                     clocks: block.clocks.as_mut(),
                     site: (launch.module_id(), number, group.pc),
                 },
@@ -91,7 +85,7 @@ pub(super) fn execute(
 
 /// Memory and registers of a warp.
 struct MatrixMemory<'a> {
-    words: Words<'a>,
+    words: CheckedMemory<'a>,
     frame: &'a mut Frame,
     /// Its number in the block.
     warp: u32,
@@ -138,7 +132,7 @@ impl MatrixMemory<'_> {
         let (start, stride) = (starts[0], strides[0]);
         let is_same = |lane: &usize| starts[*lane] == start && strides[*lane] == stride;
         if let Some(lane) = (0..LANES).find(|lane| !is_same(lane)) {
-            return Err((1 << lane, FaultKind::MatrixAddresses));
+            return Err((1 << lane, FaultKind::BadMatrixOperand));
         }
         let bits = u64::from(fragment.format.bits());
         let is_row_major = *is_row_major;
@@ -183,7 +177,7 @@ impl MatrixMemory<'_> {
         let fragment = multiply.fragment(Side::Sum, product.d);
         let accumulates = self.frame.pred(multiply.accumulates);
         if accumulates != 0 && accumulates != Mask::MAX {
-            return Err((accumulates, FaultKind::MatrixAddresses));
+            return Err((accumulates, FaultKind::BadMatrixOperand));
         }
         let c = if accumulates == 0 {
             vec![0; shape.m * shape.n]
@@ -208,7 +202,7 @@ impl MatrixMemory<'_> {
         let values = *self.frame.src(described);
         let descriptor =
             Descriptor::new(values[0]).filter(|_| values.iter().all(|&it| it == values[0]));
-        let descriptor = descriptor.ok_or((Mask::MAX, FaultKind::MatrixAddresses))?;
+        let descriptor = descriptor.ok_or((Mask::MAX, FaultKind::BadMatrixOperand))?;
         let load = |(outer, k): (usize, usize)| {
             let at = CopyAddress::Shared(descriptor.offset(outer, k, bytes, is_transposed));
             let word = self.words.load((self.warp, 0), at, bytes);
@@ -226,7 +220,7 @@ impl MatrixMemory<'_> {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
             let (address, bit) = element_at(row, column);
-            let found = matrix_address(load.at.space, address, bytes)
+            let found = place_of(load.at.space, address, Access::load(bytes))
                 .and_then(|at| self.words.load((self.warp, lane), at, bytes))
                 .map_err(|kind| (1 << lane, kind))?;
             *value = found >> bit & (u64::MAX >> (64 - fragment.format.bits()));
@@ -244,7 +238,7 @@ impl MatrixMemory<'_> {
             let (row, column) = (index / fragment.columns(), index % fragment.columns());
             let lane = lane_of(fragment, index);
             let (address, _) = element_at(row, column);
-            matrix_address(store.at.space, address, bytes)
+            place_of(store.at.space, address, Access::store(bytes))
                 .and_then(|at| self.words.store((self.warp, lane), at, bytes, value))
                 .map_err(|kind| (1 << lane, kind))?;
         }
@@ -260,7 +254,11 @@ impl MatrixMemory<'_> {
         kind: AccessKind,
     ) -> Result<u64, LaneFault> {
         let thread = (self.warp, lane);
-        let offset = shared_offset(space, starts[lane], ROW_BYTES);
+        let access = Access {
+            kind,
+            bytes: ROW_BYTES,
+        };
+        let offset = shared_offset(space, starts[lane], access);
         offset
             .and_then(|offset| {
                 let at = CopyAddress::Shared(offset);
@@ -318,14 +316,6 @@ impl MatrixMemory<'_> {
 /// A lane that holds an element, for reports.
 fn lane_of(fragment: &Fragment, index: usize) -> usize {
     index * LANES / (fragment.rows() * fragment.columns())
-}
-
-fn matrix_address(space: StateSpace, address: u64, bytes: u32) -> Result<CopyAddress, FaultKind> {
-    match space {
-        StateSpace::Global => Ok(CopyAddress::Global(address)),
-        StateSpace::Generic if is_global(address) => Ok(CopyAddress::Global(address)),
-        space => shared_offset(space, address, bytes).map(CopyAddress::Shared),
-    }
 }
 
 /// An 8-by-8 matrix of 16 bits whose rows become columns. A lane has two elements of a row.

@@ -10,7 +10,7 @@
 //! | `asynchronous` | asynchronous copies and `mbarrier` objects |
 //! | `cluster` | clusters of one block |
 //! | `matrix` | instructions on matrices |
-//! | `straight` | the quick way through arithmetic, jumps and weak accesses |
+//! | `fast_path` | the quick way through arithmetic, jumps and weak accesses |
 //! | `compute` | executing arithmetic instructions |
 //! | `access` | loads, stores and atomic operations of lanes |
 //! | `rendezvous` | collective instructions: waiting for their members |
@@ -22,7 +22,7 @@
 //! | `fault` | faults of lanes |
 //! | `warp` | the state of a warp |
 //! | `block_state` | the state that the warps of a block share, and its barriers |
-//! | `words` | accesses without registers |
+//! | `checked_memory` | accesses without registers |
 //! | `descriptor` | matrices in shared memory that several warps multiply |
 //! | `mbarrier` | the `mbarrier` objects of a block |
 //! | `copies` | asynchronous copies that have not happened |
@@ -45,6 +45,7 @@ mod atomic;
 mod block;
 mod block_state;
 mod calls;
+mod checked_memory;
 mod cluster;
 mod cluster_barrier;
 mod collective;
@@ -55,6 +56,7 @@ mod costs;
 mod deadlock;
 mod descriptor;
 mod exec;
+mod fast_path;
 mod fault;
 mod frame;
 mod group;
@@ -69,10 +71,8 @@ mod rendezvous;
 mod schedule;
 mod space;
 mod spinning;
-mod straight;
 mod system;
 mod warp;
-mod words;
 
 pub(crate) use self::launch::{Activity, Check, Launch, LaunchConfig};
 pub use self::launch::{OnEnd, Trace};

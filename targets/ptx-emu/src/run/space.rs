@@ -1,5 +1,6 @@
 //! The state spaces of a device thread, and the windows of generic addresses.
 
+use super::launch::Launch;
 use super::memory_ref::MemoryRef;
 use super::private_memory::{LOCAL_BYTES, PrivateMemory};
 use crate::code::op::StateSpace;
@@ -16,11 +17,46 @@ pub(super) struct Spaces<'a> {
     pub(super) params: &'a [u64],
 }
 
-/// An access, for errors.
+/// An access: what it does, and its size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) kind: AccessKind,
     pub(super) bytes: u32,
+}
+
+impl Access {
+    pub(super) const fn load(bytes: u32) -> Self {
+        let kind = AccessKind::Load;
+        Self { kind, bytes }
+    }
+
+    pub(super) const fn store(bytes: u32) -> Self {
+        let kind = AccessKind::Store;
+        Self { kind, bytes }
+    }
+
+    pub(super) const fn atomic(bytes: u32) -> Self {
+        let kind = AccessKind::Atomic;
+        Self { kind, bytes }
+    }
+}
+
+impl<'a> Spaces<'a> {
+    /// That of a warp's threads, of a block of `launch`.
+    #[inline]
+    pub(super) fn of(
+        launch: &'a Launch,
+        shared: &'a PrivateMemory,
+        local: &'a PrivateMemory,
+    ) -> Self {
+        Self {
+            global: &launch.memory,
+            shared,
+            shared_bytes: launch.shared_bytes(),
+            local,
+            params: &launch.params,
+        }
+    }
 }
 
 impl Spaces<'_> {
@@ -55,9 +91,9 @@ impl Spaces<'_> {
                 is_inside.then(|| MemoryRef::Own(self.shared.at(offset as usize)))
             }
             StateSpace::Local | StateSpace::Frame => {
-                let at = lane * LOCAL_BYTES as usize + offset as usize;
+                let start = lane * LOCAL_BYTES as usize;
                 let is_inside = is_below(LOCAL_BYTES.into());
-                is_inside.then(|| MemoryRef::Own(self.local.at(at)))
+                is_inside.then(|| MemoryRef::Own(self.local.at(start + offset as usize)))
             }
             StateSpace::Param => {
                 let is_inside = is_below(8 * self.params.len() as u64);
@@ -150,14 +186,18 @@ fn generic(address: u64) -> Option<(StateSpace, u64)> {
 }
 
 /// The offset in shared memory of an address that must be there.
-pub(super) fn shared_offset(space: StateSpace, address: u64, bytes: u32) -> Result<u64, FaultKind> {
+pub(super) fn shared_offset(
+    space: StateSpace,
+    address: u64,
+    access: Access,
+) -> Result<u64, FaultKind> {
     match space {
         StateSpace::Shared => Ok(address),
         StateSpace::Generic if is_window(address, SHARED) => Ok(address - SHARED),
         _ => Err(FaultKind::Unreachable {
-            access: AccessKind::Atomic.name(),
+            access: access.kind.name(),
             address,
-            bytes,
+            bytes: access.bytes,
             what: "not in shared memory".to_owned(),
         }),
     }

@@ -1,4 +1,4 @@
-//! Words, numbers and marks. Source: the PTX ISA, "Syntax".
+//! CheckedMemory, numbers and marks. Source: the PTX ISA, "Syntax".
 
 use super::error::TextError;
 

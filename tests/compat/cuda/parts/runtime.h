@@ -79,6 +79,10 @@ struct cudaMemcpy3DParms {
     cudaMemcpyKind kind;
 };
 
+struct cudaChannelFormatDesc {
+    int x, y, z, w, f;
+};
+
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
@@ -105,6 +109,15 @@ cudaError_t cudaDeviceGetAttribute(int *, int attribute, int device);
 cudaError_t cudaGetDeviceProperties_v2(void *, int device);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceGetCacheConfig(int *);
+cudaError_t cudaDeviceSetCacheConfig(int);
+cudaError_t cudaThreadGetCacheConfig(int *);
+cudaError_t cudaThreadSetCacheConfig(int);
+cudaError_t cudaGetDriverEntryPoint(const char *name, void *function, unsigned long long flags, int *status = nullptr);
+cudaError_t cudaGetDriverEntryPoint_ptsz(
+    const char *name, void *function, unsigned long long flags, int *status = nullptr);
+cudaError_t cudaGetDriverEntryPointByVersion_ptsz(
+    const char *name, void *function, unsigned version, unsigned long long flags, int *status = nullptr);
 cudaError_t cudaRuntimeGetVersion(int *);
 cudaError_t cudaMalloc(void **, size_t);
 cudaError_t cudaMallocPitch(void **, size_t *pitch, size_t width, size_t height);
@@ -118,6 +131,7 @@ cudaError_t cudaFreeAsync(void *, cudaStream_t);
 cudaError_t cudaFreeHost(void *);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *, const void *);
 cudaError_t cudaMemset(void *, int, size_t);
+cudaError_t cudaMemset2D(void *, size_t pitch, int, size_t width, size_t height);
 cudaError_t cudaMemcpy(void *, const void *, size_t, cudaMemcpyKind);
 cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemcpyAsync_ptsz(void *, const void *, size_t, cudaMemcpyKind, cudaStream_t);
@@ -143,6 +157,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, const void *kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     int *, const void *kernel, int block, size_t shared);
 cudaError_t cudaGraphCreate(void **graph, unsigned flags);
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, int kind);
 }
 
 // Where a thread is.

@@ -209,15 +209,8 @@ fn main() -> ExitCode {
         .collect();
     let compared = trials.len() - plain + first.len();
     trials.extend(first);
-    let tried = programs.iter().find(|program| program.name == TRIED);
-    trials.extend(
-        tried
-            .map(|program| guards(found, program))
-            .into_iter()
-            .flatten(),
-    );
-    let traced = programs.iter().find(|program| program.name == TRACED);
-    trials.extend(traced.map(|program| profile(found, program)));
+    trials.extend(guards(found, &programs));
+    trials.push(profile(found, &programs));
     trials.push(loaded_alone(found));
     match &bench {
         Ok(bench) => {
@@ -309,7 +302,7 @@ fn loaded_alone(bench: Option<&Arc<Bench>>) -> Trial {
 }
 
 /// Wrong libraries must be detected.
-fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
+fn guards(bench: Option<&Arc<Bench>>, programs: &[Program]) -> [Trial; 2] {
     let fails = |told: Result<(), String>, reason: &str| {
         let told = told.err().ok_or("it passed")?;
         match told.contains(reason) {
@@ -317,11 +310,12 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
             false => Err(format!("it did not say {reason:?}: {told}")),
         }
     };
-    let (one, other) = (program.clone(), program.clone());
+    let one = Program::named(programs, TRIED);
+    let other = one.clone();
     [
         test(bench, "guard::runs_on_the_host".to_owned(), move |bench| {
             let library = bench.clang.stand_in(STAND_IN)?;
-            let told = bench.judge(&one, BUILDS[0], &library, Place::Usual);
+            let told = bench.judge(&one?, BUILDS[0], &library, Place::Usual);
             fails(told, "it ended with")
         }),
         test(bench, "guard::no_library".to_owned(), move |bench| {
@@ -329,7 +323,7 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
             let written = std::fs::create_dir_all(&library)
                 .and_then(|()| std::fs::write(library.join(LIBOMPTARGET), ""));
             written.map_err(|error| format!("{}: {error}", library.display()))?;
-            let told = bench.judge(&other, BUILDS[0], &library, Place::Usual);
+            let told = bench.judge(&other?, BUILDS[0], &library, Place::Usual);
             fails(told, "file too short")
         }),
     ]
@@ -340,11 +334,12 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
 /// of a missing event.
 static NONE: serde_json::Value = serde_json::Value::Null;
 
-fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {
+fn profile(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Trial {
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
-    let program = program.clone();
+    let program = Program::named(programs, TRACED);
     let name = "profile::copies_around_the_kernel".to_owned();
     test(bench, name, move |bench| {
+        let program = program?;
         let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
         let build = BUILDS[0];
         let folder = bench.built.get(&(program.name.clone(), build), || {

@@ -6,6 +6,7 @@
 //! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`;
 //! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use compat::{Outcome, Program, fails, folder, judge, limit, prepare, run, say, test};
 use libtest_mimic::{Arguments, Trial};
+use object::{Object, ObjectSymbol, SymbolKind};
 use test_fatbin::{Image, Stored};
 
 /// The optimisation levels, and how the text is stored.
@@ -25,6 +27,9 @@ const ARCH: u32 = 70;
 
 /// The file that programs are linked with.
 const RUNTIME: &str = "libcudart.so.12";
+
+/// The functions of NVIDIA's library of CUDA 12.9.
+const EXPORTS: &str = "parts/exports.txt";
 
 /// The program to test the verdicts with.
 const TRIED: &str = "vector_add";
@@ -136,6 +141,27 @@ impl Bench {
         judge(program, &self.run(program, &file, &self.libraries)?)
     }
 
+    /// The runtime has the functions of NVIDIA's: a program that uses a missing one could not be linked.
+    fn check_exports(&self) -> Result<(), String> {
+        let stored = self.sources.join(EXPORTS);
+        let stored = fs::read_to_string(&stored)
+            .map_err(|error| format!("{}: {error}", stored.display()))?;
+        let library = self.libraries.join(RUNTIME);
+        let bytes = fs::read(&library).map_err(|error| error.to_string())?;
+        let file = object::File::parse(&*bytes).map_err(|error| error.to_string())?;
+        let symbols = file
+            .dynamic_symbols()
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+        let exported: BTreeSet<_> = symbols.filter_map(|symbol| symbol.name().ok()).collect();
+        let expected: BTreeSet<_> = stored.lines().collect();
+        let missing: Vec<_> = expected.difference(&exported).collect();
+        let more: Vec<_> = exported.difference(&expected).collect();
+        match missing.is_empty() && more.is_empty() {
+            true => Ok(()),
+            false => Err(format!("missing: {missing:?}; not NVIDIA's: {more:?}")),
+        }
+    }
+
     /// Without a driver, the program must fail.
     fn guard(&self, program: &Program) -> Result<(), String> {
         let file = self.build(program, BUILDS[0])?;
@@ -172,12 +198,12 @@ fn main() -> ExitCode {
             let program = program.clone();
             trials.push(test(found, name, move |bench| bench.check(&program, build)));
         }
-        if program.name == TRIED {
-            let program = program.clone();
-            let name = "guard::no_driver".to_owned();
-            trials.push(test(found, name, move |bench| bench.guard(&program)));
-        }
     }
+    let tried = Program::named(&programs, TRIED);
+    let name = "guard::no_driver".to_owned();
+    trials.push(test(found, name, move |bench| bench.guard(&tried?)));
+    let name = "exports::those_of_nvidia".to_owned();
+    trials.push(test(found, name, Bench::check_exports));
     if let Err(reason) = &bench {
         let count = trials.len();
         say(&format!(

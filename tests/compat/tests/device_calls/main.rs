@@ -244,14 +244,12 @@ fn main() -> ExitCode {
                 }));
             }
         }
-        if program.name == "calls" {
-            let program = program.clone();
-            let name = "guard::calls_that_nobody_serves".to_owned();
-            trials.push(test(bench.as_ref().ok(), name, move |bench| {
-                bench.guard(&program)
-            }));
-        }
     }
+    let calls = Program::named(&programs, "calls");
+    let name = "guard::calls_that_nobody_serves".to_owned();
+    trials.push(test(bench.as_ref().ok(), name, move |bench| {
+        bench.guard(&calls?)
+    }));
     if let Err(reason) = &bench {
         say(&format!(
             "SKIPPED device_calls, {} tests counted as ignored: {reason}",

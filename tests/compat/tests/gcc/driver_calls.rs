@@ -67,7 +67,7 @@ impl Bench {
         plugin: Plugin,
         requests: (u64, u64),
     ) -> Result<Calls, String> {
-        let printed = self.printed(program, plugin, requests, "REVOFF_EMU_COUNTS")?;
+        let printed = self.printed(program, plugin, requests, "REVOFF_EMU_CALLS")?;
         let counted = printed.lines().filter_map(|line| {
             let (count, function) = line
                 .strip_prefix("emulated GPU: ")?

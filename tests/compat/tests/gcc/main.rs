@@ -324,14 +324,12 @@ fn main() -> ExitCode {
             }
         }
     }
-    if let Some(program) = programs.iter().find(|program| program.name == "no_data") {
-        trials.extend(guards(bench.as_ref().ok(), program));
-    }
+    trials.extend(guards(bench.as_ref().ok(), &programs));
     // Programs built earlier are run where there is a GPU.
     let is_emulated = devices.iter().any(|device| device.starts_with("emu"));
     if is_emulated && bench.as_ref().map_or(true, |bench| bench.gcc().is_some()) {
         trials.extend(with_gccs_plugin(bench.as_ref().ok(), &programs));
-        trials.extend(driver_calls(bench.as_ref().ok(), &programs));
+        trials.push(driver_calls(bench.as_ref().ok(), &programs));
     }
     // For programs built earlier there is no GCC to check their contents.
     let from_gcc = bench.as_ref().map_or(true, |bench| bench.gcc().is_some());
@@ -390,10 +388,9 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
 fn with_gccs_plugin(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     let trial = |name: &&str| {
         let title = format!("gccs_plugin::{name}");
-        let program = programs.iter().find(|program| program.name == *name);
-        let program = program.cloned().ok_or_else(|| format!("no program {name}"));
+        let program = Program::named(programs, name);
         test(bench, title, move |bench| {
-            bench.test_with_gccs_plugin(program.as_ref().map_err(Clone::clone)?)
+            bench.test_with_gccs_plugin(&program?)
         })
         .with_ignored_flag(bench.is_none())
     };
@@ -401,14 +398,13 @@ fn with_gccs_plugin(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tri
 }
 
 /// The test of what a call to the host costs in calls of the driver.
-fn driver_calls(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Option<Trial> {
-    let mut named = programs.iter();
-    let program = named
-        .find(|program| program.name == driver_calls::PROGRAM)?
-        .clone();
+fn driver_calls(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Trial {
+    let program = Program::named(programs, driver_calls::PROGRAM);
     let title = "gccs_plugin::driver_calls".to_owned();
-    let trial = test(bench, title, move |bench| bench.test_driver_calls(&program));
-    Some(trial.with_ignored_flag(bench.is_none()))
+    test(bench, title, move |bench| {
+        bench.test_driver_calls(&program?)
+    })
+    .with_ignored_flag(bench.is_none())
 }
 
 /// The tests of error messages.
@@ -419,28 +415,26 @@ fn bad(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
         if let Some(reason) = &lacks {
             say(&format!("SKIPPED compat, {title}: {reason}"));
         }
-        let program = programs.iter().find(|program| program.name == case.program);
-        let program = program.cloned();
-        test(bench, title, move |bench| match &program {
-            Some(program) => case.run(bench, program),
-            None => Err(format!("no program {}", case.program)),
-        })
-        .with_ignored_flag(bench.is_none() || lacks.is_some())
+        let program = Program::named(programs, case.program);
+        test(bench, title, move |bench| case.run(bench, &program?))
+            .with_ignored_flag(bench.is_none() || lacks.is_some())
     };
     bad::CASES.iter().map(trial).collect()
 }
 
 /// The errors that programs find without a device: a check that cannot fail checks nothing.
-fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
-    let on_the_host = program.clone();
-    let without = program.clone();
+fn guards(bench: Option<&Arc<Bench>>, programs: &[Program]) -> [Trial; 2] {
+    let on_the_host = Program::named(programs, "no_data");
+    let without = on_the_host.clone();
     let on_the_host = move |bench: &Bench| {
+        let on_the_host = on_the_host?;
         let outcome = bench.run(&on_the_host, BUILDS[0], None, |command| {
             command.env("OMP_TARGET_OFFLOAD", "disabled");
         })?;
         fails(&on_the_host, &outcome, "initial is 1, expected 0")
     };
     let without = move |bench: &Bench| {
+        let without = without?;
         let no_plugin = Some(bench.no_plugin.as_path());
         let outcome = bench.run(&without, BUILDS[0], no_plugin, |command| {
             command.env("OMP_TARGET_OFFLOAD", "mandatory");

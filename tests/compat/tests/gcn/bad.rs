@@ -146,19 +146,17 @@ const fn case(name: &'static str, says: &'static [&'static str]) -> Case {
 
 /// The tests, with a program that calls the host; and a test that it detects where it runs.
 pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
-    let program = programs.iter().find(|program| program.name == "calls");
-    let Some(program) = program else {
-        return Vec::new();
-    };
+    let program = Program::named(programs, "calls");
     let trial = |case: &'static Case| {
         let program = program.clone();
         let name = format!("bad::{}", case.name);
         let lacks = bench.and_then(|bench| case.lacks(bench));
         let cannot = skipped(&name, lacks) || misses(bench, Side::Ours);
-        test(bench, name, move |bench| case.run(bench, &program)).with_ignored_flag(cannot)
+        test(bench, name, move |bench| case.run(bench, &program?)).with_ignored_flag(cannot)
     };
     let on_the_host = program.clone();
     let guard = test(bench, "guard::on_the_host".to_owned(), move |bench| {
+        let on_the_host = on_the_host?;
         let folder = bench.build(&on_the_host)?;
         let what = (folder, &*on_the_host.name);
         let where_to = (Side::Gccs, Runtime::StandIn);

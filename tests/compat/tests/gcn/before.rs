@@ -40,14 +40,12 @@ pub(crate) fn trials(built: Built) -> Result<Vec<Trial>, String> {
         limit: limit(),
     });
     let device = bench.device.replace(':', "_");
-    let guard = programs.iter().find(|program| program.name == "calls");
-    let guard = guard.cloned().map(|program| {
-        test(
-            Some(&bench),
-            "guard::on_the_host".to_owned(),
-            move |bench| on_the_host(bench, &program),
-        )
-    });
+    let program = Program::named(&programs, "calls");
+    let guard = test(
+        Some(&bench),
+        "guard::on_the_host".to_owned(),
+        move |bench| on_the_host(bench, &program?),
+    );
     let trials = programs.into_iter().map(|program| {
         let name = format!("{device}::{}", program.name);
         test(Some(&bench), name, move |bench| {
@@ -57,7 +55,7 @@ pub(crate) fn trials(built: Built) -> Result<Vec<Trial>, String> {
             judge(&program, &outcome)
         })
     });
-    Ok(trials.chain(guard).collect())
+    Ok(trials.chain([guard]).collect())
 }
 
 /// The error that the program finds without a device.

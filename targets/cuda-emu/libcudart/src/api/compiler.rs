@@ -3,10 +3,13 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::driver::started;
-use crate::error::{Answer, Error};
+use crate::context::in_context;
+use crate::driver::initialized_driver;
+use crate::error::{CudaResult, Error};
+use crate::pointers::write_out;
 use crate::registry;
-use crate::thread::{Configuration, Dim3, answer, in_context, pop, push};
+use crate::result::to_c;
+use crate::thread::{Configuration, Dim3, pop, push};
 
 /// The number of a fat binary, in place of a pointer: compilers only pass it on.
 type Binary = usize;
@@ -26,7 +29,7 @@ pub extern "C" fn __cudaUnregisterFatBinary(binary: Binary) {
         return;
     };
     // The program exits or unloads a library, and ignores errors.
-    let _ = started().and_then(|driver| driver.cuLibraryUnload(library));
+    let _ = initialized_driver().and_then(|driver| driver.cuLibraryUnload(library));
 }
 
 #[unsafe(no_mangle)]
@@ -112,7 +115,7 @@ pub extern "C" fn __cudaPopCallConfiguration(
     shared: *mut usize,
     stream: *mut u64,
 ) -> u32 {
-    answer(|| {
+    to_c(|| {
         let popped = pop().ok_or(Error::MISSING_CONFIGURATION)?;
         // SAFETY: the compiler passes variables of these types.
         unsafe {
@@ -125,22 +128,16 @@ pub extern "C" fn __cudaPopCallConfiguration(
     })
 }
 
-fn get_kernel(kernel: *mut u64, host: u64) -> Answer {
-    if kernel.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    let found = registry::kernel(in_context()?, host)?;
-    // SAFETY: not null, so a variable of the caller's.
-    unsafe { kernel.write(found) };
-    Ok(())
+fn get_kernel(kernel: *mut u64, host: u64) -> CudaResult {
+    write_out(kernel, registry::kernel(in_context()?, host)?)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaGetKernel(kernel: *mut u64, host: u64) -> u32 {
-    answer(|| get_kernel(kernel, host))
+    to_c(|| get_kernel(kernel, host))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetKernel(kernel: *mut u64, host: u64) -> u32 {
-    answer(|| get_kernel(kernel, host))
+    to_c(|| get_kernel(kernel, host))
 }

@@ -1,10 +1,11 @@
 //! Copies. A copy that does not say its stream waits for its end.
 
-use super::memory::{Extent, PitchedPointer, read};
-use super::{or_default, streamed};
+use super::memory::{Extent, PitchedPointer};
+use super::{finish, or_default, streamed};
+use crate::context::primary;
 use crate::driver::Driver;
-use crate::error::{Answer, Error};
-use crate::thread::primary;
+use crate::error::{CudaResult, Error};
+use crate::pointers::read_in;
 
 /// The kinds, `cudaMemcpyKind`.
 pub(crate) const HOST_TO_HOST: u32 = 0;
@@ -21,7 +22,7 @@ pub(crate) fn queue(
     bytes: usize,
     kind: u32,
     stream: u64,
-) -> Answer {
+) -> CudaResult {
     match kind {
         _ if bytes == 0 => Ok(()),
         HOST_TO_DEVICE => driver.cuMemcpyHtoDAsync_v2(to, from, bytes, stream),
@@ -30,12 +31,6 @@ pub(crate) fn queue(
         HOST_TO_HOST | BY_ADDRESS => driver.cuMemcpyAsync(to, from, bytes, stream),
         _ => Err(Error::INVALID_DIRECTION),
     }
-}
-
-/// Waits for a stream.
-pub(crate) fn finish(driver: &Driver, queued: Answer, stream: u64) -> Answer {
-    queued?;
-    driver.cuStreamSynchronize(stream)
 }
 
 /// One side of a `CUDA_MEMCPY3D`.
@@ -77,7 +72,7 @@ pub struct Position {
 /// A `cudaMemcpy3DParms`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Cuboid {
+pub struct Copy3d {
     from_array: u64,
     from_position: Position,
     from: PitchedPointer,
@@ -109,8 +104,8 @@ fn side(memory: u32, at: PitchedPointer, position: Position) -> DriverSide {
     }
 }
 
-fn queue_cuboid(driver: &Driver, cuboid: &Cuboid, stream: u64) -> Answer {
-    let (to, from) = match cuboid.kind {
+fn queue_3d(driver: &Driver, copy: &Copy3d, stream: u64) -> CudaResult {
+    let (to, from) = match copy.kind {
         HOST_TO_HOST => (HOST, HOST),
         HOST_TO_DEVICE => (DEVICE, HOST),
         DEVICE_TO_HOST => (HOST, DEVICE),
@@ -118,26 +113,26 @@ fn queue_cuboid(driver: &Driver, cuboid: &Cuboid, stream: u64) -> Answer {
         BY_ADDRESS => (UNIFIED, UNIFIED),
         _ => return Err(Error::INVALID_DIRECTION),
     };
-    if cuboid.from_array != 0 || cuboid.to_array != 0 {
+    if copy.from_array != 0 || copy.to_array != 0 {
         return Err(Error::NOT_SUPPORTED);
     }
-    let copy = DriverCopy {
-        from: side(from, cuboid.from, cuboid.from_position),
-        to: side(to, cuboid.to, cuboid.to_position),
-        width: cuboid.extent.width,
-        height: cuboid.extent.height,
-        depth: cuboid.extent.depth,
+    let driver_copy = DriverCopy {
+        from: side(from, copy.from, copy.from_position),
+        to: side(to, copy.to, copy.to_position),
+        width: copy.extent.width,
+        height: copy.extent.height,
+        depth: copy.extent.depth,
     };
-    driver.cuMemcpy3DAsync_v2((&raw const copy).cast(), stream)
+    driver.cuMemcpy3DAsync_v2((&raw const driver_copy).cast(), stream)
 }
 
-/// A rectangle as a cuboid of one layer.
+/// A rectangle as a copy of one layer.
 fn rectangle(
     to: (u64, usize),
     from: (u64, usize),
     (width, height): (usize, usize),
     kind: u32,
-) -> Cuboid {
+) -> Copy3d {
     let start = Position { x: 0, y: 0, z: 0 };
     let at = |(address, pitch)| PitchedPointer {
         address,
@@ -145,7 +140,7 @@ fn rectangle(
         width,
         height,
     };
-    Cuboid {
+    Copy3d {
         from_array: 0,
         from_position: start,
         from: at(from),
@@ -167,7 +162,7 @@ fn queue_peer(
     (from, from_device): (u64, i32),
     bytes: usize,
     stream: u64,
-) -> Answer {
+) -> CudaResult {
     let (to_context, from_context) = (primary(driver, to_device)?, primary(driver, from_device)?);
     driver.cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream)
 }
@@ -182,20 +177,20 @@ streamed! {
     fn cudaMemcpy2D, cudaMemcpy2D_ptds(
         to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize, kind: u32
     ) |driver, stream| {
-        let it = rectangle((to, to_pitch), (from, from_pitch), (width, height), kind);
-        finish(driver, queue_cuboid(driver, &it, stream), stream)
+        let copy = rectangle((to, to_pitch), (from, from_pitch), (width, height), kind);
+        finish(driver, queue_3d(driver, &copy, stream), stream)
     };
     fn cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz(
         to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize, kind: u32, stream: u64
     ) |driver, default| {
-        let it = rectangle((to, to_pitch), (from, from_pitch), (width, height), kind);
-        queue_cuboid(driver, &it, or_default(stream, default))
+        let copy = rectangle((to, to_pitch), (from, from_pitch), (width, height), kind);
+        queue_3d(driver, &copy, or_default(stream, default))
     };
-    fn cudaMemcpy3D, cudaMemcpy3D_ptds(cuboid: *const Cuboid) |driver, stream| {
-        finish(driver, queue_cuboid(driver, &read(cuboid)?, stream), stream)
+    fn cudaMemcpy3D, cudaMemcpy3D_ptds(copy: *const Copy3d) |driver, stream| {
+        finish(driver, queue_3d(driver, &read_in(copy)?, stream), stream)
     };
-    fn cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz(cuboid: *const Cuboid, stream: u64) |driver, default| {
-        queue_cuboid(driver, &read(cuboid)?, or_default(stream, default))
+    fn cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz(copy: *const Copy3d, stream: u64) |driver, default| {
+        queue_3d(driver, &read_in(copy)?, or_default(stream, default))
     };
 }
 

@@ -4,32 +4,20 @@ use std::ffi::{c_char, c_void};
 
 use super::api;
 use super::properties::{Properties, properties};
-use crate::driver::{Driver, driver, started};
-use crate::error::{Answer, Error};
-use crate::thread::{answer, device, in_context, primary, reset_device, set_device};
+use crate::context::{device, in_context, primary, reset_device, set_device};
+use crate::driver::{Driver, driver, initialized_driver};
+use crate::error::{CudaResult, Error};
+use crate::pointers::write_out;
+use crate::result::to_c;
 
 /// The version of the runtime whose functions these are.
 const VERSION: i32 = 12_090;
 
-/// Writes a result to the caller's variable.
-fn give<T>(to: *mut T, value: T) -> Answer {
-    if to.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: not null, so a variable of the caller's.
-    unsafe { to.write(value) };
-    Ok(())
-}
-
-fn count(to: *mut i32) -> Answer {
-    let driver = match started() {
-        // A driver without devices is none for the runtime.
-        Err(Error::INITIALIZATION) => return Err(Error::INITIALIZATION),
-        other => other?,
-    };
+fn count(to: *mut i32) -> CudaResult {
+    // A driver without devices fails with `NO_DEVICE` itself, or counts none.
     let mut count = 0;
-    driver.cuDeviceGetCount(&raw mut count)?;
-    give(to, count)?;
+    initialized_driver()?.cuDeviceGetCount(&raw mut count)?;
+    write_out(to, count)?;
     if count == 0 {
         Err(Error::NO_DEVICE)
     } else {
@@ -39,25 +27,25 @@ fn count(to: *mut i32) -> Answer {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceCount(to: *mut i32) -> u32 {
-    answer(|| count(to))
+    to_c(|| count(to))
 }
 
 /// 0 if there is no driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDriverGetVersion(to: *mut i32) -> u32 {
-    answer(|| match driver() {
+    to_c(|| match driver() {
         Ok(driver) => driver.cuDriverGetVersion(to),
-        Err(_) => give(to, 0),
+        Err(_) => write_out(to, 0),
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaRuntimeGetVersion(to: *mut i32) -> u32 {
-    answer(|| give(to, VERSION))
+    to_c(|| write_out(to, VERSION))
 }
 
 /// The device with a number.
-fn existing(driver: &Driver, ordinal: i32) -> Answer<i32> {
+fn existing(driver: &Driver, ordinal: i32) -> CudaResult<i32> {
     let mut device = 0;
     driver.cuDeviceGet(&raw mut device, ordinal)?;
     Ok(device)
@@ -65,8 +53,8 @@ fn existing(driver: &Driver, ordinal: i32) -> Answer<i32> {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaSetDevice(ordinal: i32) -> u32 {
-    answer(|| {
-        let driver = started()?;
+    to_c(|| {
+        let driver = initialized_driver()?;
         set_device(driver, existing(driver, ordinal)?)
     })
 }
@@ -74,68 +62,74 @@ pub extern "C" fn cudaSetDevice(ordinal: i32) -> u32 {
 /// Starts the runtime on a device, which does not become the thread's.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaInitDevice(ordinal: i32, _flags: u32, _are_valid: u32) -> u32 {
-    answer(|| {
-        let driver = started()?;
+    to_c(|| {
+        let driver = initialized_driver()?;
         primary(driver, existing(driver, ordinal)?).map(drop)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDevice(to: *mut i32) -> u32 {
-    answer(|| give(to, device(started()?)?))
+    to_c(|| write_out(to, device(initialized_driver()?)?))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceReset() -> u32 {
-    answer(|| reset_device(started()?))
+    to_c(|| reset_device(initialized_driver()?))
 }
 
-fn synchronize() -> Answer {
+/// The old name of `cudaDeviceReset`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaThreadExit() -> u32 {
+    cudaDeviceReset()
+}
+
+fn synchronize() -> CudaResult {
     in_context()?.cuCtxSynchronize()
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceSynchronize() -> u32 {
-    answer(synchronize)
+    to_c(synchronize)
 }
 
 /// The old name of `cudaDeviceSynchronize`.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaThreadSynchronize() -> u32 {
-    answer(synchronize)
+    to_c(synchronize)
 }
 
 /// The runtime's numbers of attributes are the driver's.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetAttribute(to: *mut i32, attribute: u32, ordinal: i32) -> u32 {
-    answer(|| started()?.cuDeviceGetAttribute(to, attribute, ordinal))
+    to_c(|| initialized_driver()?.cuDeviceGetAttribute(to, attribute, ordinal))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceProperties_v2(to: *mut Properties, ordinal: i32) -> u32 {
-    answer(|| {
-        let driver = started()?;
-        give(to, properties(driver, existing(driver, ordinal)?)?)
+    to_c(|| {
+        let driver = initialized_driver()?;
+        write_out(to, properties(driver, existing(driver, ordinal)?)?)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetPCIBusId(id: *mut c_char, room: i32, ordinal: i32) -> u32 {
-    answer(|| started()?.cuDeviceGetPCIBusId(id, room, ordinal))
+    to_c(|| initialized_driver()?.cuDeviceGetPCIBusId(id, room, ordinal))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetByPCIBusId(to: *mut i32, id: *const c_char) -> u32 {
-    answer(|| started()?.cuDeviceGetByPCIBusId(to, id))
+    to_c(|| initialized_driver()?.cuDeviceGetByPCIBusId(to, id))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceCanAccessPeer(can: *mut i32, ordinal: i32, peer: i32) -> u32 {
-    answer(|| started()?.cuDeviceCanAccessPeer(can, ordinal, peer))
+    to_c(|| initialized_driver()?.cuDeviceCanAccessPeer(can, ordinal, peer))
 }
 
 /// Flags of a device that is in use already.
-fn flags(driver: &Driver) -> Answer<u32> {
+fn flags(driver: &Driver) -> CudaResult<u32> {
     let (mut flags, mut active) = (0, 0);
     driver.cuDevicePrimaryCtxGetState(device(driver)?, &raw mut flags, &raw mut active)?;
     Ok(flags)
@@ -143,13 +137,13 @@ fn flags(driver: &Driver) -> Answer<u32> {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceFlags(to: *mut u32) -> u32 {
-    answer(|| give(to, flags(started()?)?))
+    to_c(|| write_out(to, flags(initialized_driver()?)?))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaSetDeviceFlags(flags: u32) -> u32 {
-    answer(|| {
-        let driver = started()?;
+    to_c(|| {
+        let driver = initialized_driver()?;
         driver.cuDevicePrimaryCtxSetFlags_v2(device(driver)?, flags)
     })
 }
@@ -163,39 +157,63 @@ api! {
     };
     fn cudaDeviceGetLimit(value: *mut usize, limit: u32) |driver| driver.cuCtxGetLimit(value, limit);
     fn cudaDeviceSetLimit(limit: u32, value: usize) |driver| driver.cuCtxSetLimit(limit, value);
-    /// There are no caches to configure.
-    fn cudaDeviceSetCacheConfig(_config: u32) |_| Ok(());
-    fn cudaDeviceGetCacheConfig(config: *mut u32) |_| give(config, 0);
+    fn cudaDeviceGetCacheConfig(config: *mut u32) |driver| driver.cuCtxGetCacheConfig(config);
+    fn cudaDeviceSetCacheConfig(config: u32) |driver| driver.cuCtxSetCacheConfig(config);
+
+    /// The old names of the four.
+    fn cudaThreadGetLimit(value: *mut usize, limit: u32) |driver| driver.cuCtxGetLimit(value, limit);
+    fn cudaThreadSetLimit(limit: u32, value: usize) |driver| driver.cuCtxSetLimit(limit, value);
+    fn cudaThreadGetCacheConfig(config: *mut u32) |driver| driver.cuCtxGetCacheConfig(config);
+    fn cudaThreadSetCacheConfig(config: u32) |driver| driver.cuCtxSetCacheConfig(config);
 }
 
-/// The address of one of the driver's functions, in the version of CUDA of this runtime or in another.
+api! {
+    fn cudaProfilerStart() |driver| driver.cuProfilerStart();
+    fn cudaProfilerStop() |driver| driver.cuProfilerStop();
+}
+
+/// Flags of `cuGetProcAddress`: functions whose default stream is the calling thread's.
+const PER_THREAD_STREAM: u64 = 2;
+
+/// The address of one of the driver's functions, in a version of CUDA. `default` are the flags of 0.
 fn entry_point(
     name: *const c_char,
     found: *mut *mut c_void,
     version: i32,
-    flags: u64,
+    (flags, default): (u64, u64),
     status: *mut u32,
-) -> Answer {
+) -> CudaResult {
+    let flags = if flags == 0 { default } else { flags };
     driver()?.cuGetProcAddress_v2(name, found, version, flags, status)
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGetDriverEntryPoint(
-    name: *const c_char,
-    found: *mut *mut c_void,
-    flags: u64,
-    status: *mut u32,
-) -> u32 {
-    answer(|| entry_point(name, found, VERSION, flags, status))
+/// The functions under both names; the second is that of programs whose default stream is the thread's.
+macro_rules! entry_points {
+    ($($name:ident, $by_version:ident: $default:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name(
+            name: *const c_char,
+            found: *mut *mut c_void,
+            flags: u64,
+            status: *mut u32,
+        ) -> u32 {
+            to_c(|| entry_point(name, found, VERSION, (flags, $default), status))
+        }
+
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $by_version(
+            name: *const c_char,
+            found: *mut *mut c_void,
+            version: u32,
+            flags: u64,
+            status: *mut u32,
+        ) -> u32 {
+            to_c(|| entry_point(name, found, version as i32, (flags, $default), status))
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGetDriverEntryPointByVersion(
-    name: *const c_char,
-    found: *mut *mut c_void,
-    version: u32,
-    flags: u64,
-    status: *mut u32,
-) -> u32 {
-    answer(|| entry_point(name, found, version as i32, flags, status))
+entry_points! {
+    cudaGetDriverEntryPoint, cudaGetDriverEntryPointByVersion: 0;
+    cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPointByVersion_ptsz: PER_THREAD_STREAM;
 }

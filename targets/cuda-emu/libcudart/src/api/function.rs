@@ -4,7 +4,8 @@ use cudarc::driver::sys::CUfunction_attribute as F;
 
 use super::api;
 use crate::driver::Driver;
-use crate::error::{Answer, Error};
+use crate::error::CudaResult;
+use crate::pointers::write_out;
 use crate::registry::kernel;
 
 /// A `cudaFuncAttributes`.
@@ -23,22 +24,19 @@ pub struct Attributes {
 }
 
 /// The driver's function of a kernel, in the current context.
-fn function(driver: &Driver, host: u64) -> Answer<u64> {
+fn function(driver: &Driver, host: u64) -> CudaResult<u64> {
     let (kernel, mut function) = (kernel(driver, host)?, 0);
     driver.cuKernelGetFunction(&raw mut function, kernel)?;
     Ok(function)
 }
 
-fn attributes(driver: &Driver, to: *mut Attributes, host: u64) -> Answer {
+fn attributes(driver: &Driver, to: *mut Attributes, host: u64) -> CudaResult {
     let function = function(driver, host)?;
     let get = |attribute: F| {
         let mut value = 0;
         driver.cuFuncGetAttribute(&raw mut value, attribute as u32, function)?;
         Ok(value)
     };
-    if to.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
     let found = Attributes {
         shared_bytes: get(F::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? as usize,
         constant_bytes: get(F::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)? as usize,
@@ -54,9 +52,7 @@ fn attributes(driver: &Driver, to: *mut Attributes, host: u64) -> Answer {
         carveout: get(F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)?,
         ..Attributes::default()
     };
-    // SAFETY: not null, so the caller's structure.
-    unsafe { to.write(found) };
-    Ok(())
+    write_out(to, found)
 }
 
 api! {
@@ -71,15 +67,7 @@ api! {
         driver.cuFuncSetCacheConfig(function(driver, host)?, config)
     };
 
-    fn cudaGetFuncBySymbol(to: *mut u64, host: u64) |driver| {
-        if to.is_null() {
-            return Err(Error::INVALID_VALUE);
-        }
-        let function = function(driver, host)?;
-        // SAFETY: not null, so a variable of the caller's.
-        unsafe { to.write(function) };
-        Ok(())
-    };
+    fn cudaGetFuncBySymbol(to: *mut u64, host: u64) |driver| write_out(to, function(driver, host)?);
 
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         count: *mut i32, host: u64, block: i32, shared: usize

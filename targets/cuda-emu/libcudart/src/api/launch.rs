@@ -2,24 +2,25 @@
 
 use std::ffi::c_void;
 
-use super::{api, or_default, streamed};
+use super::{or_default, streamed};
 use crate::driver::{Driver, HostFunction};
-use crate::error::{Answer, Error};
+use crate::error::{CudaResult, Error};
+use crate::pointers::read_in;
 use crate::registry::kernel;
 use crate::thread::Dim3;
 
 /// Parameters: an address for each.
 type Params = *const *const c_void;
 
-/// The driver rejects a grid, a block or an amount of shared memory that cannot be.
-fn of_launch(result: Answer) -> Answer {
+/// For a grid, a block or an amount of shared memory out of bounds, the runtime has a code of its own.
+fn map_launch_error(result: CudaResult) -> CudaResult {
     result.map_err(|error| match error {
         Error::INVALID_VALUE => Error::INVALID_CONFIGURATION,
         other => other,
     })
 }
 
-fn bytes(shared: usize) -> Answer<u32> {
+fn bytes(shared: usize) -> CudaResult<u32> {
     u32::try_from(shared).map_err(|_| Error::INVALID_CONFIGURATION)
 }
 
@@ -31,15 +32,15 @@ fn launch(
     params: Params,
     shared: usize,
     stream: u64,
-) -> Answer {
+) -> CudaResult {
     let (kernel, shared) = (kernel(driver, host)?, bytes(shared)?);
     let none = std::ptr::null();
-    of_launch(driver.cuLaunchKernel(
+    map_launch_error(driver.cuLaunchKernel(
         kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, params, none,
     ))
 }
 
-fn launch_together(
+fn launch_cooperative(
     driver: &Driver,
     host: u64,
     grid: Dim3,
@@ -47,9 +48,9 @@ fn launch_together(
     params: Params,
     shared: usize,
     stream: u64,
-) -> Answer {
+) -> CudaResult {
     let (kernel, shared) = (kernel(driver, host)?, bytes(shared)?);
-    of_launch(driver.cuLaunchCooperativeKernel(
+    map_launch_error(driver.cuLaunchCooperativeKernel(
         kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, params,
     ))
 }
@@ -84,12 +85,8 @@ fn launch_with(
     host: u64,
     params: Params,
     default: u64,
-) -> Answer {
-    if config.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: not null, so the caller's structure.
-    let config = unsafe { config.read() };
+) -> CudaResult {
+    let config = read_in(config)?;
     let of_driver = DriverConfig {
         grid: config.grid,
         block: config.block,
@@ -99,7 +96,7 @@ fn launch_with(
         count: config.count,
     };
     let (kernel, none) = (kernel(driver, host)?, std::ptr::null());
-    of_launch(driver.cuLaunchKernelEx((&raw const of_driver).cast(), kernel, params, none))
+    map_launch_error(driver.cuLaunchKernelEx((&raw const of_driver).cast(), kernel, params, none))
 }
 
 streamed! {
@@ -113,7 +110,7 @@ streamed! {
 
     fn cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz(
         function: u64, grid: Dim3, block: Dim3, params: Params, shared: usize, stream: u64
-    ) |driver, default| launch_together(driver, function, grid, block, params, shared, or_default(stream, default));
+    ) |driver, default| launch_cooperative(driver, function, grid, block, params, shared, or_default(stream, default));
 
     fn cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz(
         config: *const LaunchConfig, function: u64, params: Params
@@ -122,9 +119,4 @@ streamed! {
     fn cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz(
         stream: u64, function: HostFunction, data: *mut c_void
     ) |driver, default| driver.cuLaunchHostFunc(or_default(stream, default), function, data);
-}
-
-api! {
-    fn cudaProfilerStart() |driver| driver.cuProfilerStart();
-    fn cudaProfilerStop() |driver| driver.cuProfilerStop();
 }

@@ -4,9 +4,10 @@ use cudarc::driver::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUpointer_attribute as P,
 };
 
-use super::{api, or_default, streamed};
+use super::{api, finish, or_default, streamed};
 use crate::driver::Driver;
-use crate::error::{Answer, Error};
+use crate::error::{CudaResult, Error};
+use crate::pointers::write_out;
 
 /// A `cudaPitchedPtr`.
 #[derive(Clone, Copy)]
@@ -39,19 +40,14 @@ pub struct PointerAttributes {
 /// The size of the elements for which the driver pads rows, in bytes.
 const PITCH_ELEMENT: u32 = 16;
 
-fn malloc(driver: &Driver, address: *mut u64, bytes: usize) -> Answer {
-    if address.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
+fn malloc(driver: &Driver, address: *mut u64, bytes: usize) -> CudaResult {
     if bytes == 0 {
-        // SAFETY: not null, so a variable of the caller's.
-        unsafe { address.write(0) };
-        return Ok(());
+        return write_out(address, 0);
     }
     driver.cuMemAlloc_v2(address, bytes)
 }
 
-fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> Answer {
+fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> CudaResult {
     if to.is_null() {
         return Err(Error::INVALID_VALUE);
     }
@@ -73,33 +69,52 @@ fn malloc_3d(driver: &Driver, to: *mut PitchedPointer, extent: Extent) -> Answer
         width: extent.width,
         height: extent.height,
     };
-    // SAFETY: not null, so a variable of the caller's.
-    unsafe { to.write(made) };
-    Ok(())
+    write_out(to, made)
 }
 
-/// Memory that the driver does not know is ordinary memory of the host (0), and no error.
-fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> Answer {
-    if to.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    let number = |attribute: P| {
-        let mut value = 0u64;
-        let to = (&raw mut value).cast();
-        driver
-            .cuPointerGetAttribute(to, attribute as u32, address)
-            .is_ok()
-            .then_some(value)
+/// The kinds of memory, `cudaMemoryType`: ordinary memory of the host, pinned memory, device memory, managed
+/// memory.
+const UNREGISTERED: u32 = 0;
+const HOST: u32 = 1;
+const DEVICE: u32 = 2;
+const MANAGED: u32 = 3;
+
+/// What the driver knows about an address.
+fn attribute(driver: &Driver, address: u64, attribute: P) -> Option<u64> {
+    let mut value = 0u64;
+    let to = (&raw mut value).cast();
+    driver
+        .cuPointerGetAttribute(to, attribute as u32, address)
+        .is_ok()
+        .then_some(value)
+}
+
+/// The kind of the memory at an address.
+fn kind(driver: &Driver, address: u64) -> u32 {
+    let Some(kind) = attribute(driver, address, P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE) else {
+        return UNREGISTERED;
     };
-    let (host, device, managed) = (1, 2, 3);
-    let kind = number(P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE).map_or(0, |kind| {
-        match number(P::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
-            Some(is_managed) if is_managed & 0xff != 0 => managed,
-            _ if kind as u32 == host => host,
-            _ => device,
-        }
-    });
-    let is_known = kind != 0;
+    match attribute(driver, address, P::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
+        Some(is_managed) if is_managed & 0xff != 0 => MANAGED,
+        _ if kind as u32 == HOST => HOST,
+        _ => DEVICE,
+    }
+}
+
+/// Waits for a fill that has been queued, if the host can access the memory. Source: the CUDA Runtime API, "API
+/// synchronization behavior".
+fn finish_fill(driver: &Driver, queued: CudaResult, address: u64, stream: u64) -> CudaResult {
+    match kind(driver, address) {
+        HOST | MANAGED => finish(driver, queued, stream),
+        _ => queued,
+    }
+}
+
+/// Memory that the driver does not know is ordinary memory of the host, and no error.
+fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> CudaResult {
+    let number = |which| attribute(driver, address, which);
+    let kind = kind(driver, address);
+    let is_known = kind != UNREGISTERED;
     let found = PointerAttributes {
         kind,
         device: number(P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL).map_or(-2, |device| device as i32),
@@ -107,17 +122,15 @@ fn attributes(driver: &Driver, to: *mut PointerAttributes, address: u64) -> Answ
             .filter(|_| is_known)
             .unwrap_or(0),
         on_host: match kind {
-            0 => address,
+            UNREGISTERED => address,
             _ => number(P::CU_POINTER_ATTRIBUTE_HOST_POINTER).unwrap_or(0),
         },
     };
-    // SAFETY: not null, so the caller's structure.
-    unsafe { to.write(found) };
-    Ok(())
+    write_out(to, found)
 }
 
-/// Freeing nothing is a way to start the runtime.
-fn free(driver: &Driver, address: u64) -> Answer {
+/// Programs free a null pointer to initialise the runtime.
+fn free(driver: &Driver, address: u64) -> CudaResult {
     match address {
         0 => Ok(()),
         _ => driver.cuMemFree_v2(address),
@@ -169,26 +182,21 @@ streamed! {
         address: u64, bytes: usize, device: i32, stream: u64
     ) |driver, default| driver.cuMemPrefetchAsync(address, bytes, device, or_default(stream, default));
     fn cudaMemset, cudaMemset_ptds(address: u64, value: i32, bytes: usize) |driver, stream| {
-        driver.cuMemsetD8Async(address, value as u8, bytes, stream)
+        let queued = driver.cuMemsetD8Async(address, value as u8, bytes, stream);
+        finish_fill(driver, queued, address, stream)
     };
     fn cudaMemsetAsync, cudaMemsetAsync_ptsz(
         address: u64, value: i32, bytes: usize, stream: u64
     ) |driver, default| driver.cuMemsetD8Async(address, value as u8, bytes, or_default(stream, default));
     fn cudaMemset2D, cudaMemset2D_ptds(
         address: u64, pitch: usize, value: i32, width: usize, height: usize
-    ) |driver, stream| driver.cuMemsetD2D8Async(address, pitch, value as u8, width, height, stream);
+    ) |driver, stream| {
+        let queued = driver.cuMemsetD2D8Async(address, pitch, value as u8, width, height, stream);
+        finish_fill(driver, queued, address, stream)
+    };
     fn cudaMemset2DAsync, cudaMemset2DAsync_ptsz(
         address: u64, pitch: usize, value: i32, width: usize, height: usize, stream: u64
     ) |driver, default| {
         driver.cuMemsetD2D8Async(address, pitch, value as u8, width, height, or_default(stream, default))
     };
-}
-
-/// Reads what a null pointer may stand for.
-pub(crate) fn read<T: Copy>(from: *const T) -> Answer<T> {
-    if from.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: not null, so the caller's structure.
-    Ok(unsafe { from.read() })
 }

@@ -3,7 +3,7 @@
 use cudarc::driver::sys::CUdevice_attribute as A;
 
 use crate::driver::Driver;
-use crate::error::Answer;
+use crate::error::CudaResult;
 
 /// A `cudaDeviceProp` of CUDA 12. Names in it are shorter than NVIDIA's; the order is NVIDIA's.
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ pub struct Properties {
 }
 
 /// Asks the driver for everything.
-pub(crate) fn properties(driver: &Driver, device: i32) -> Answer<Properties> {
+pub(crate) fn properties(driver: &Driver, device: i32) -> CudaResult<Properties> {
     let get = |attribute: A| {
         let mut value = 0;
         driver.cuDeviceGetAttribute(&raw mut value, attribute as u32, device)?;

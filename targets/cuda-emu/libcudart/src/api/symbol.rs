@@ -1,13 +1,14 @@
 //! Variables of the program on the device.
 
-use super::copy::{BY_ADDRESS, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, finish, queue};
-use super::{api, or_default, streamed};
+use super::copy::{BY_ADDRESS, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, queue};
+use super::{api, finish, or_default, streamed};
 use crate::driver::Driver;
-use crate::error::{Answer, Error};
+use crate::error::{CudaResult, Error};
+use crate::pointers::write_out;
 use crate::registry::variable;
 
 /// The device's address of a part of a variable.
-fn part(driver: &Driver, host: u64, offset: usize, bytes: usize) -> Answer<u64> {
+fn part(driver: &Driver, host: u64, offset: usize, bytes: usize) -> CudaResult<u64> {
     let (address, size) = variable(driver, host)?;
     let end = offset.checked_add(bytes).ok_or(Error::INVALID_VALUE)?;
     (end <= size)
@@ -22,7 +23,7 @@ fn to_symbol(
     (bytes, offset): (usize, usize),
     kind: u32,
     stream: u64,
-) -> Answer {
+) -> CudaResult {
     if ![HOST_TO_DEVICE, DEVICE_TO_DEVICE, BY_ADDRESS].contains(&kind) {
         return Err(Error::INVALID_DIRECTION);
     }
@@ -43,7 +44,7 @@ fn from_symbol(
     (bytes, offset): (usize, usize),
     kind: u32,
     stream: u64,
-) -> Answer {
+) -> CudaResult {
     if ![DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS].contains(&kind) {
         return Err(Error::INVALID_DIRECTION);
     }
@@ -76,17 +77,7 @@ streamed! {
     };
 }
 
-/// Writes a result to the caller's variable.
-fn give<T>(to: *mut T, value: T) -> Answer {
-    if to.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: not null, so a variable of the caller's.
-    unsafe { to.write(value) };
-    Ok(())
-}
-
 api! {
-    fn cudaGetSymbolAddress(address: *mut u64, host: u64) |driver| give(address, variable(driver, host)?.0);
-    fn cudaGetSymbolSize(bytes: *mut usize, host: u64) |driver| give(bytes, variable(driver, host)?.1);
+    fn cudaGetSymbolAddress(address: *mut u64, host: u64) |driver| write_out(address, variable(driver, host)?.0);
+    fn cudaGetSymbolSize(bytes: *mut usize, host: u64) |driver| write_out(bytes, variable(driver, host)?.1);
 }

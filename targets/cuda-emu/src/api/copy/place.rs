@@ -1,15 +1,16 @@
 //! The memory that copies name.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use device_arena::bytes::{copy_from_shared, copy_to_shared};
 
 use crate::code::{Answer, Code};
-use crate::driver::pinned;
+use crate::driver::{peer_pinned, pinned, registered};
 use crate::state::Context;
 use crate::state::gpu::Gpu;
-use crate::state::memory::Pinned;
+use crate::state::memory::{Pinned, Registered};
 
 /// A range of memory, as a GPU reaches it. It may be freed before it is used.
 pub(crate) struct Range {
@@ -23,8 +24,8 @@ enum Memory {
     Device(u64, usize),
     /// Pinned memory.
     Pinned(Weak<Pinned>, u64),
-    /// The host's memory that is mapped, which the caller keeps.
-    Registered(u64),
+    /// The host's memory that is mapped, which the caller keeps while it is.
+    Registered(Weak<Registered>, u64),
     /// The host's ordinary memory, which the caller keeps.
     Host(u64),
 }
@@ -45,11 +46,18 @@ impl Range {
         if let Some(pinned) = pinned(context, address, len as u64) {
             return Ok(range(Memory::Pinned(Arc::downgrade(&pinned), address)));
         }
+        // Most other addresses are mapped nowhere.
         let memory = context.gpu.machine.memory();
-        let registered = memory.registered_range(address, len as u64);
-        registered
-            .map(|_| range(Memory::Registered(address)))
-            .ok_or(Code::INVALID_VALUE)
+        memory
+            .registered_range(address, len as u64)
+            .ok_or(Code::INVALID_VALUE)?;
+        if let Some(pinned) = peer_pinned(&context.gpu, address, len as u64) {
+            return Ok(range(Memory::Pinned(Arc::downgrade(&pinned), address)));
+        }
+        let registered =
+            registered(&context.gpu, address, len as u64).ok_or(Code::INVALID_VALUE)?;
+        let memory = Memory::Registered(Arc::downgrade(&registered), address);
+        Ok(range(memory))
     }
 
     /// A range at a pointer of either side, and whether it is the host's ordinary memory.
@@ -72,7 +80,7 @@ impl Range {
     /// Where it is now.
     ///
     /// # Errors
-    /// It was freed.
+    /// It was freed or unmapped.
     pub(crate) fn resolve(&self) -> Answer<Place<'_>> {
         let gpu = &*self.gpu;
         let place = |at, address, is_shared, held| Place {
@@ -82,6 +90,7 @@ impl Range {
             is_shared,
             _held: held,
         };
+        let at_host = |address| std::ptr::with_exposed_provenance_mut(address as usize);
         match &self.memory {
             Memory::Device(address, len) => {
                 let host = gpu.machine.memory().host(*address, *len as u64);
@@ -94,11 +103,11 @@ impl Range {
                 let at = held.host.as_ptr().wrapping_add(offset as usize);
                 Ok(place(at, *address, true, Some(held)))
             }
-            Memory::Registered(address) | Memory::Host(address) => {
-                let at = std::ptr::with_exposed_provenance_mut(*address as usize);
-                let is_shared = matches!(self.memory, Memory::Registered(_));
-                Ok(place(at, *address, is_shared, None))
+            Memory::Registered(registered, address) => {
+                let held = registered.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?;
+                Ok(place(at_host(*address), *address, true, Some(held)))
             }
+            Memory::Host(address) => Ok(place(at_host(*address), *address, false, None)),
         }
     }
 }
@@ -110,7 +119,8 @@ pub(crate) struct Place<'a> {
     address: u64,
     /// Whether kernels may use it at the same time.
     is_shared: bool,
-    _held: Option<Arc<Pinned>>,
+    /// Keeps the memory.
+    _held: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Place<'_> {

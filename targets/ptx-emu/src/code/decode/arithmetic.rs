@@ -5,7 +5,7 @@ use super::{Decoder, Result, exactly};
 use crate::alu::convert::{Convert, Integral};
 use crate::alu::float::{Extremum, Rounding, Style};
 use crate::alu::{
-    Bin, Carry, Quad, Tri, Un, bits, compare, convert, eight, float, half, integer, matrix,
+    Bin, Carry, Quad, Tri, Un, bits, compare, convert, float, fp8, half, integer, matrix,
 };
 use crate::code::op::{Logic, Op, Reg, Src};
 use crate::text::ast::Operand;
@@ -37,7 +37,7 @@ fn wrong_type() -> TextError {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn arithmetic(
         &mut self,
         name: &str,
@@ -784,15 +784,15 @@ impl<'a> Decoder<'a> {
         let bits = to.bits();
         match (to, from) {
             (Type::F16x2, from) => {
-                let f = eight::into_halves(from, relu).ok_or_else(wrong_type)?;
+                let f = fp8::into_halves(from, relu).ok_or_else(wrong_type)?;
                 self.emit1(f, Type::B16, bits, operands)
             }
             (to, Type::F16x2) => {
-                let f = eight::from_halves(to, relu).ok_or_else(wrong_type)?;
+                let f = fp8::from_halves(to, relu).ok_or_else(wrong_type)?;
                 self.emit1(f, Type::B32, bits, operands)
             }
             (to, Type::F32) => {
-                let f = eight::from_singles(to, relu).ok_or_else(wrong_type)?;
+                let f = fp8::from_singles(to, relu).ok_or_else(wrong_type)?;
                 self.emit2(f, [Type::F32; 2], bits, operands)
             }
             _ => Err(wrong_type()),

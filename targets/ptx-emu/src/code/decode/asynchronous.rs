@@ -33,7 +33,7 @@ fn take_global(m: &mut Modifiers<'_>) -> Option<StateSpace> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn asynchronous(
         &mut self,
         name: &str,

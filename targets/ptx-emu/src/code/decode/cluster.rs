@@ -16,7 +16,7 @@ fn is_of_cluster(m: &mut Modifiers<'_>) -> bool {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn cluster(
         &mut self,
         name: &str,

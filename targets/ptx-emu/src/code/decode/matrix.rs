@@ -107,7 +107,7 @@ fn take_combine(m: &mut Modifiers<'_>, of: Format) -> Result<Combine> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn matrix(
         &mut self,
         name: &str,

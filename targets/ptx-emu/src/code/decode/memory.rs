@@ -22,7 +22,7 @@ pub(super) fn scope_named(part: &str) -> Option<Scope> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn memory(
         &mut self,
         name: &str,

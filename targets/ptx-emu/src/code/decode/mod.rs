@@ -224,7 +224,7 @@ pub(crate) fn decode<'a>(
         params,
         results,
     };
-    function.check_registers();
+    function.check_operands();
     Ok(function)
 }
 

@@ -9,7 +9,7 @@ use crate::text::error::TextError;
 use crate::text::types::Type;
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn moves(
         &mut self,
         name: &str,

@@ -20,7 +20,7 @@ fn typed(m: &mut Modifiers<'_>, types: &[Type]) -> Result<Type> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Whether it is one of these.
+    /// Decodes an instruction of this file; false for others.
     pub(super) fn warp(
         &mut self,
         name: &str,

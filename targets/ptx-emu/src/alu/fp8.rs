@@ -5,7 +5,7 @@ use rustc_apfloat::ieee::{Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::half::{halves, single_of_half, whole};
-use super::{Bin, Un, Value, lane};
+use super::{Bin, Un, Value, scalar};
 use crate::text::types::Type;
 
 /// The NaN that conversions make, of both formats.
@@ -71,10 +71,10 @@ macro_rules! by_type {
     ($ty:expr, $relu:expr, $Kind:ident, $f:ident, $($operand:ident),+) => {
         Some($Kind {
             one: match ($ty, $relu) {
-                (Type::E4m3x2, false) => lane!($f::<Float8E4M3FN, false>, $($operand),+),
-                (Type::E4m3x2, true) => lane!($f::<Float8E4M3FN, true>, $($operand),+),
-                (Type::E5m2x2, false) => lane!($f::<Float8E5M2, false>, $($operand),+),
-                (Type::E5m2x2, true) => lane!($f::<Float8E5M2, true>, $($operand),+),
+                (Type::E4m3x2, false) => scalar!($f::<Float8E4M3FN, false>, $($operand),+),
+                (Type::E4m3x2, true) => scalar!($f::<Float8E4M3FN, true>, $($operand),+),
+                (Type::E5m2x2, false) => scalar!($f::<Float8E5M2, false>, $($operand),+),
+                (Type::E5m2x2, true) => scalar!($f::<Float8E5M2, true>, $($operand),+),
                 _ => return None,
             },
             all: None,

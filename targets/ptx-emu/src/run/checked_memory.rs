@@ -3,20 +3,33 @@
 
 use super::copies::{CopyAddress, ThreadId};
 use super::memory_ref::MemoryRef;
-use super::space::{Access, Spaces};
+use super::space::{Access, Spaces, shared_offset};
 use crate::check::{BlockClocks, Operation, Outcome, Site};
 use crate::code::op::{Scope, Semantics, StateSpace};
 use crate::error::FaultKind;
-use crate::memory::AccessKind;
+use crate::memory::{AccessKind, is_global};
 
-pub(super) struct Words<'a> {
+pub(super) struct CheckedMemory<'a> {
     pub(super) spaces: Spaces<'a>,
     pub(super) clocks: Option<&'a mut BlockClocks>,
     /// The instruction, for the checker.
     pub(super) site: Site,
 }
 
-impl Words<'_> {
+/// The place that an instruction names: in global memory, or else in shared memory.
+pub(super) fn place_of(
+    space: StateSpace,
+    address: u64,
+    access: Access,
+) -> Result<CopyAddress, FaultKind> {
+    match space {
+        StateSpace::Global => Ok(CopyAddress::Global(address)),
+        StateSpace::Generic if is_global(address) => Ok(CopyAddress::Global(address)),
+        space => shared_offset(space, address, access).map(CopyAddress::Shared),
+    }
+}
+
+impl CheckedMemory<'_> {
     fn find(
         &self,
         lane: usize,

@@ -5,7 +5,7 @@
 //! divergent groups need.
 
 use super::access::{Ids, load_lane, load_lanes, store_lane, store_lanes};
-use super::compute::{compute_other, compute_simple};
+use super::compute::{compute_common, compute_rare};
 use super::fault::LaneFault;
 use super::frame::Frame;
 use super::space::Spaces;
@@ -14,8 +14,8 @@ use crate::code::Function;
 use crate::code::op::{Op, Pc, Semantics, StateSpace};
 
 /// Lanes that run together, unobserved.
-pub(super) struct Straight<'a> {
-    pub(super) function: &'a Function,
+pub(super) struct FastPath<'a> {
+    pub(super) functions: &'a [Function],
     pub(super) frame: &'a mut Frame,
     pub(super) lanes: Mask,
     /// The number of these lanes.
@@ -32,7 +32,7 @@ pub(super) struct Straight<'a> {
     pub(super) polls_mapped_memory: &'a mut bool,
 }
 
-/// What [`Straight::advance`] executed.
+/// What [`FastPath::run`] executed.
 pub(super) struct Advance {
     /// The next instruction, or the one at which lanes have faulted.
     pub(super) pc: Pc,
@@ -41,21 +41,21 @@ pub(super) struct Advance {
     pub(super) fault: Option<LaneFault>,
 }
 
-impl Straight<'_> {
+impl FastPath<'_> {
     /// Executes instructions from `pc` on, at most `left`, up to the first one that is not for it.
     #[inline]
-    pub(super) fn advance(self, pc: Pc, left: &mut u32) -> Advance {
+    pub(super) fn run(self, pc: Pc, left: &mut u32) -> Advance {
         if self.count == 1 {
-            self.advance_by::<true>(pc, left)
+            self.run_lanes::<true>(pc, left)
         } else {
-            self.advance_by::<false>(pc, left)
+            self.run_lanes::<false>(pc, left)
         }
     }
 
     /// The same. With `ONE`, there is one lane.
-    fn advance_by<const ONE: bool>(self, mut pc: Pc, left: &mut u32) -> Advance {
+    fn run_lanes<const ONE: bool>(self, mut pc: Pc, left: &mut u32) -> Advance {
         let Self {
-            function,
+            functions,
             frame,
             lanes,
             spaces,
@@ -64,6 +64,7 @@ impl Straight<'_> {
             polls_mapped_memory,
             ..
         } = self;
+        let function = &functions[frame.function as usize];
         let instrs = &function.instrs[..function.instrs.len().min(self.meets as usize)];
         let lane = lanes.trailing_zeros() as usize;
         let before = *left;
@@ -89,7 +90,8 @@ impl Straight<'_> {
                 // The same value, which the loop does not change.
                 active = lanes;
             }
-            if !compute_simple::<ONE>(&instr.op, frame, active) {
+            // SAFETY: the operation is one of the frame's function.
+            if !unsafe { compute_common::<ONE>(&instr.op, frame, active) } {
                 let result = match &instr.op {
                     Op::Branch { to } if active == lanes && !self.may_meet_after_jumps => {
                         rest -= 1;
@@ -116,7 +118,8 @@ impl Straight<'_> {
                         *progress |= changed && is_shared;
                         result
                     }
-                    op if compute_other::<ONE>(op, frame, active, ids) => Ok(()),
+                    // SAFETY: as above.
+                    op if unsafe { compute_rare::<ONE>(op, frame, active, ids) } => Ok(()),
                     _ => break,
                 };
                 if let Err(faulted) = result {

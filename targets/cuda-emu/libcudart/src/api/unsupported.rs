@@ -1,26 +1,28 @@
 //! Functions that are not supported: arrays, textures, graphs, memory of other processes, and others. Programs that
 //! have calls to them can be linked; a call is named on the standard error and returns `cudaErrorNotSupported`.
 
+use std::io::{Write, stderr};
+
 use crate::error::Error;
-use crate::thread::answer;
+use crate::result::to_c;
 
 /// They take no arguments and so ignore those that callers pass, which C's calling convention allows.
-macro_rules! missing {
+macro_rules! unsupported {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name() -> u32 {
-            unsupported(stringify!($name))
+            report(stringify!($name))
         }
     )*};
 }
 
-#[expect(clippy::print_stderr, reason = "the program does not read our log")]
-fn unsupported(name: &str) -> u32 {
-    eprintln!("libcudart: {name} is not supported");
-    answer(|| Err(Error::NOT_SUPPORTED))
+fn report(name: &str) -> u32 {
+    // The program does not read our log. A closed standard error is its business.
+    let _ = writeln!(stderr(), "libcudart: {name} is not supported");
+    to_c(|| Err(Error::NOT_SUPPORTED))
 }
 
-missing! {
+unsupported! {
     __cudaRegisterHostVar
     __cudaRegisterUnifiedTable
     cudaArrayGetInfo
@@ -77,8 +79,6 @@ missing! {
     cudaGLUnregisterBufferObject
     cudaGetChannelDesc
     cudaGetDeviceProperties
-    cudaGetDriverEntryPointByVersion_ptsz
-    cudaGetDriverEntryPoint_ptsz
     cudaGetExportTable
     cudaGetMipmappedArrayLevel
     cudaGetSurfaceObjectResourceDesc
@@ -298,11 +298,6 @@ missing! {
     cudaStreamUpdateCaptureDependencies_v2
     cudaStreamUpdateCaptureDependencies_v2_ptsz
     cudaThreadExchangeStreamCaptureMode
-    cudaThreadExit
-    cudaThreadGetCacheConfig
-    cudaThreadGetLimit
-    cudaThreadSetCacheConfig
-    cudaThreadSetLimit
     cudaUserObjectCreate
     cudaUserObjectRelease
     cudaUserObjectRetain
