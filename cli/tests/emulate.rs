@@ -26,7 +26,6 @@ fn a_wrong_command_line_is_named() {
             "a block and a thread expected",
         ),
         (&[], "required arguments were not provided"),
-        (&["true"], "unexpected argument"),
     ] {
         let ended = run(revoff().arg("emulate").args(arguments));
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
@@ -86,6 +85,16 @@ fn a_program_runs_on_emulated_gpus() {
     assert_eq!(emulate(&[], "devices").answer(), "1 of 9.x\n");
     let two = emulate(&["--device", "sm_70", "--devices", "2"], "devices");
     assert_eq!(two.answer(), "2 of 7.x\n");
+}
+
+#[test]
+fn the_separator_is_optional() {
+    for (program, code) in [("true", 0), ("/nonexistent/program", 2)] {
+        let mut command = revoff();
+        command.args(["emulate", program, "--no-such-option"]);
+        let ended = run(command.env("REVOFF_EMULATED_DRIVER", &*DRIVER));
+        assert_eq!(ended.code, Some(code), "{program}: {}", ended.stderr);
+    }
 }
 
 #[test]
