@@ -14,7 +14,7 @@ struct Binary {
     /// The address of its wrapper, which is a constant of the program.
     wrapper: usize,
     /// The driver's library once it was needed, or why there is none.
-    library: Option<CudaResult<u64>>,
+    loaded: Option<CudaResult<u64>>,
 }
 
 /// A kernel or a variable on the device.
@@ -45,7 +45,7 @@ pub(crate) fn add_binary(wrapper: *const c_void) -> usize {
     let number = registry.next;
     let binary = Binary {
         wrapper: wrapper.expose_provenance(),
-        library: None,
+        loaded: None,
     };
     registry.binaries.insert(number, binary);
     number
@@ -58,7 +58,7 @@ pub(crate) fn remove_binary(number: usize) -> Option<u64> {
     registry
         .variables
         .retain(|_, symbol| symbol.binary != number);
-    registry.binaries.remove(&number)?.library?.ok()
+    registry.binaries.remove(&number)?.loaded?.ok()
 }
 
 fn symbol(binary: usize, name: &CStr) -> Symbol {
@@ -80,14 +80,14 @@ pub(crate) fn add_variable(binary: usize, host: usize, name: &CStr) {
 /// Makes a fat binary unusable, because of something in it that is not supported.
 pub(crate) fn reject_binary(number: usize) {
     if let Some(binary) = lock(&REGISTRY).binaries.get_mut(&number) {
-        binary.library = Some(Err(Error::NOT_SUPPORTED));
+        binary.loaded = Some(Err(Error::NOT_SUPPORTED));
     }
 }
 
 impl Binary {
-    fn library(&mut self, driver: &Driver) -> CudaResult<u64> {
+    fn load(&mut self, driver: &Driver) -> CudaResult<u64> {
         let wrapper = self.wrapper;
-        *self.library.get_or_insert_with(|| {
+        *self.loaded.get_or_insert_with(|| {
             let mut library = 0;
             let none = std::ptr::null();
             let code = std::ptr::with_exposed_provenance(wrapper);
@@ -120,7 +120,7 @@ pub(crate) fn kernel(driver: &Driver, host: u64) -> CudaResult<u64> {
         return Ok(kernel);
     }
     let binary = binaries.get_mut(&symbol.binary);
-    let library = binary.ok_or(Error::INVALID_FUNCTION)?.library(driver)?;
+    let library = binary.ok_or(Error::INVALID_FUNCTION)?.load(driver)?;
     let mut kernel = 0;
     driver
         .cuLibraryGetKernel(&raw mut kernel, library, symbol.name.as_ptr())
@@ -141,7 +141,7 @@ pub(crate) fn variable(driver: &Driver, host: u64) -> CudaResult<(u64, usize)> {
         .get(&(host as usize))
         .ok_or(Error::INVALID_SYMBOL)?;
     let binary = binaries.get_mut(&symbol.binary);
-    let library = binary.ok_or(Error::INVALID_SYMBOL)?.library(driver)?;
+    let library = binary.ok_or(Error::INVALID_SYMBOL)?.load(driver)?;
     let (mut address, mut bytes) = (0, 0);
     driver
         .cuLibraryGetGlobal(
