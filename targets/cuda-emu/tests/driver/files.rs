@@ -306,7 +306,7 @@ fn damaged_files_are_loaded_or_rejected() {
     drop(gpu);
 }
 
-/// What is no image at all.
+/// Files of other kinds, such as text, are no images.
 #[test]
 fn other_files_are_rejected() {
     let _gpu = Gpu::new();
