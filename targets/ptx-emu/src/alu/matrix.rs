@@ -9,6 +9,7 @@ use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::float::Rounding;
+use super::half::{single_of_bf16, single_of_half};
 use super::{Un, Value, each};
 
 /// The format of a matrix's elements.
@@ -82,8 +83,8 @@ impl Format {
     /// Exact.
     fn wide(self, bits: u64) -> f64 {
         match self {
-            Self::F16 => double_of_half(bits as u16),
-            Self::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
+            Self::F16 => f64::from(single_of_half(bits as u16)),
+            Self::Bf16 => f64::from(single_of_bf16(bits as u16)),
             // The lower bits of the register are ignored.
             Self::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
             Self::F64 => f64::from_bits(bits),
@@ -118,23 +119,6 @@ fn double_of_fp8<F: FloatConvert<Double>>(bits: u64) -> f64 {
         .convert(&mut false)
         .value;
     f64::from_bits(value.to_bits() as u64)
-}
-
-/// Exact.
-fn double_of_half(bits: u16) -> f64 {
-    let exponent = u64::from(bits >> 10 & 0x1f);
-    let mantissa = u64::from(bits & 0x3ff);
-    let magnitude = match exponent {
-        // Subnormal.
-        0 => mantissa as f64 * f64::exp2(-24.0),
-        0x1f => f64::from_bits(0x7ff << 52 | mantissa << 42),
-        _ => f64::from_bits((exponent + 1023 - 15) << 52 | mantissa << 42),
-    };
-    if bits >> 15 != 0 {
-        -magnitude
-    } else {
-        magnitude
-    }
 }
 
 /// Rounds to `.tf32`: to nearest, ties away from zero, or by a rounding mode.
@@ -249,20 +233,5 @@ impl Product {
             }
         }
         d
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::alu::half::single_of_half;
-
-    #[test]
-    fn halves_become_doubles() {
-        for bits in 0..=u16::MAX {
-            let (wide, single) = (double_of_half(bits), f64::from(single_of_half(bits)));
-            let is_same = wide.to_bits() == single.to_bits() || (wide.is_nan() && single.is_nan());
-            assert!(is_same, "{bits:#x}: {wide} instead of {single}");
-        }
     }
 }
