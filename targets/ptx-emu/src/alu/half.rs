@@ -1,7 +1,7 @@
 //! Half precision and `bf16`, alone and in pairs. Source: the PTX ISA, "Half Precision
 //! Floating-Point Instructions".
 
-use rustc_apfloat::ieee::{BFloat, Half, Single};
+use rustc_apfloat::ieee::{BFloat, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::{Bin, Tri, Un, scalar, vectorized};
@@ -383,6 +383,8 @@ pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
 
 #[cfg(test)]
 mod tests {
+    use rustc_apfloat::ieee::Single;
+
     use super::*;
 
     #[test]
