@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 
-use compat::{Outcome, Program, fails, folder, judge, limit, prepare, run, say, test};
+use compat::{Outcome, Program, complete, fails, folder, judge, limit, prepare, run, say, test};
 use libtest_mimic::{Arguments, Trial};
 use object::{Object, ObjectSymbol, SymbolKind};
 use test_fatbin::{Image, Stored};
@@ -41,16 +41,6 @@ struct Bench {
     libraries: PathBuf,
     clang: String,
     limit: Duration,
-}
-
-fn command(command: &mut Command) -> Result<(), String> {
-    let output = command.output();
-    let output = output.map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let reason = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{command:?}: {reason}"))
 }
 
 impl Bench {
@@ -103,7 +93,7 @@ impl Bench {
         let (ptx, fatbin, binary) = (at("ptx"), at("fatbin"), at("run"));
         let mut device = self.compiler(program, level);
         device.args(["--cuda-device-only", "-S", "--cuda-feature=+ptx63", "-o"]);
-        command(device.arg(&ptx))?;
+        complete(device.arg(&ptx))?;
         let mut text = fs::read(&ptx).map_err(|error| error.to_string())?;
         text.push(0);
         let image = Image {
@@ -125,7 +115,7 @@ impl Bench {
         }
         let library = self.libraries.join(RUNTIME);
         host.args(["-Xlinker".as_ref(), library.as_os_str()]);
-        command(host.arg("-o").arg(&binary))?;
+        complete(host.arg("-o").arg(&binary))?;
         Ok(binary)
     }
 
