@@ -18,10 +18,13 @@
 //! | `text` | the text of an instruction |
 //! | `decode` | decoding, one file per group of encodings |
 //! | `inst` | a decoded instruction |
+//! | `alu` | arithmetic of vector instructions |
 //! | `isa` | tables of operations |
 //! | `error` | errors |
 //! | `arch` | architectures |
 
+#[expect(dead_code, reason = "nothing executes it yet")]
+mod alu;
 mod arch;
 mod decode;
 mod error;
