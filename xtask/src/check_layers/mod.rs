@@ -130,6 +130,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["arch", "error", "isa", "inst", "decode", "text"],
     ),
     (
+        "emu-engine",
+        &["activity", "progress", "launch", "processors"],
+    ),
+    (
         "ptx-emu",
         &[
             "text", "alu", "spec", "error", "memory", "code", "module", "check", "run", "machine",
