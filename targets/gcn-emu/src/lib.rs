@@ -15,6 +15,11 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `machine` | a GPU: launches on its compute units |
+//! | `run` | running workgroups, waves and instructions |
+//! | `memory` | memory as a GPU sees it |
+//! | `descriptor` | kernel descriptors |
+//! | `fault` | faults |
 //! | `text` | the text of an instruction |
 //! | `decode` | decoding, one file per group of encodings |
 //! | `inst` | a decoded instruction |
@@ -23,20 +28,30 @@
 //! | `error` | errors |
 //! | `arch` | architectures |
 
-#[expect(dead_code, reason = "nothing executes it yet")]
 mod alu;
 mod arch;
 mod decode;
+mod descriptor;
 mod error;
+mod fault;
 mod inst;
 pub mod isa;
+mod machine;
+mod memory;
+mod run;
 mod text;
 
 pub use self::arch::{Arch, Generation, Target, UnknownArch, Wave};
 pub use self::decode::decode;
+pub use self::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 pub use self::error::{DecodeError, DecodeErrorKind};
+pub use self::fault::{CodeLocation, Fault, FaultKind, LaunchError};
 pub use self::inst::{
     AluModifiers, BufferModifiers, CachePolicy, Dpp, DualHalf, Encoding, Half, Inst, LdsModifiers,
     MatrixModifiers, MemoryModifiers, Modifiers, Op, Operand, PackedModifiers, Register,
     ScalarMemoryModifiers, Sdwa, SdwaSelect, Segment, Value,
 };
+pub use self::machine::{CodeRegion, MAX_GROUP_BYTES, MAX_WORKGROUP, Machine, Options, Running};
+pub use self::memory::{AccessKind, AddressSpace, GROUP_APERTURE, PRIVATE_APERTURE};
+pub use self::run::Dispatch;
+pub use emu_engine::OnEnd;

@@ -1,0 +1,46 @@
+//! Memory as a GPU sees it.
+
+use std::ptr::NonNull;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// It reads.
+    Load,
+    /// It writes.
+    Store,
+    /// It reads and writes.
+    Atomic,
+}
+
+impl AccessKind {
+    /// For errors.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic operation",
+        }
+    }
+}
+
+/// Global memory, with the addresses of one GPU.
+pub trait AddressSpace: Send + Sync {
+    /// The host address of an access, which is aligned to its size or to 4 bytes; `None` if it is not
+    /// allowed. It stays valid until the memory is freed.
+    fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>>;
+
+    /// A description of an address for the report of a fault, such as `inside an allocation of 16
+    /// bytes that was freed`; `None` if nothing is known of it.
+    fn describe(&self, address: u64) -> Option<String>;
+}
+
+/// The begin of the addresses that mean LDS, of 4 GiB.
+pub const GROUP_APERTURE: u64 = 1 << 48;
+
+/// The begin of the addresses that mean private memory of the lane, of 4 GiB.
+pub const PRIVATE_APERTURE: u64 = 2 << 48;
+
+/// The begin of the addresses of private memory as the wave has it, the words of its lanes
+/// interleaved. They are neither the host's nor a GPU's own.
+pub(crate) const SCRATCH: u64 = 0xf000_0000_0000;

@@ -1,0 +1,260 @@
+//! The memory at an address.
+//!
+//! Global memory is accessed atomically, since the host and other waves may use it concurrently. LDS
+//! and private memory belong to the OS thread that runs the workgroup.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::atomic::AtomicOp;
+use super::group::Group;
+use super::wave::Wave;
+use crate::fault::FaultKind;
+use crate::memory::{AccessKind, GROUP_APERTURE, PRIVATE_APERTURE, SCRATCH};
+
+/// Where an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    Global,
+    /// LDS, by the offset.
+    Lds,
+    /// Private memory of the lane, by the offset.
+    Private,
+    /// Private memory of the wave, by the interleaved offset.
+    Scratch,
+}
+
+/// The space of a flat address, and the address there.
+#[inline]
+pub(super) fn of_flat(address: u64) -> (Space, u64) {
+    match address >> 32 {
+        high if high == GROUP_APERTURE >> 32 => (Space::Lds, address & u64::from(u32::MAX)),
+        high if high == PRIVATE_APERTURE >> 32 => (Space::Private, address & u64::from(u32::MAX)),
+        _ => (Space::Global, address),
+    }
+}
+
+/// A piece of memory.
+#[derive(Clone, Copy)]
+struct Piece {
+    at: *mut u8,
+    /// Whether other threads may access it.
+    is_common: bool,
+}
+
+impl Piece {
+    /// Reads 1, 2, 4 or 8 bytes, aligned to their number.
+    #[inline]
+    fn load(self, bytes: u32) -> u64 {
+        // SAFETY: `Memory::piece` has found so many bytes there. They are aligned, and all threads
+        // access common memory atomically alone.
+        unsafe {
+            match (self.is_common, bytes) {
+                // Relaxed: the GPU's fences are fences here.
+                (true, 1) => AtomicU8::from_ptr(self.at).load(Ordering::Relaxed).into(),
+                (true, 2) => AtomicU16::from_ptr(self.at.cast())
+                    .load(Ordering::Relaxed)
+                    .into(),
+                (true, 4) => AtomicU32::from_ptr(self.at.cast())
+                    .load(Ordering::Relaxed)
+                    .into(),
+                (true, _) => AtomicU64::from_ptr(self.at.cast()).load(Ordering::Relaxed),
+                (false, 1) => self.at.read().into(),
+                (false, 2) => self.at.cast::<u16>().read_unaligned().into(),
+                (false, 4) => self.at.cast::<u32>().read_unaligned().into(),
+                (false, _) => self.at.cast::<u64>().read_unaligned(),
+            }
+        }
+    }
+
+    /// Writes 1, 2, 4 or 8 bytes, aligned to their number.
+    #[inline]
+    fn store(self, bytes: u32, value: u64) {
+        // SAFETY: as for `load`.
+        unsafe {
+            match (self.is_common, bytes) {
+                // Relaxed: the GPU's fences are fences here.
+                (true, 1) => AtomicU8::from_ptr(self.at).store(value as u8, Ordering::Relaxed),
+                (true, 2) => {
+                    AtomicU16::from_ptr(self.at.cast()).store(value as u16, Ordering::Relaxed);
+                }
+                (true, 4) => {
+                    AtomicU32::from_ptr(self.at.cast()).store(value as u32, Ordering::Relaxed);
+                }
+                (true, _) => AtomicU64::from_ptr(self.at.cast()).store(value, Ordering::Relaxed),
+                (false, 1) => self.at.write(value as u8),
+                (false, 2) => self.at.cast::<u16>().write_unaligned(value as u16),
+                (false, 4) => self.at.cast::<u32>().write_unaligned(value as u32),
+                (false, _) => self.at.cast::<u64>().write_unaligned(value),
+            }
+        }
+    }
+
+    /// Applies an atomic operation to 4 or 8 bytes; returns the old value.
+    fn update(self, bytes: u32, op: AtomicOp, data: [u64; 2]) -> u64 {
+        if !self.is_common {
+            let old = self.load(bytes);
+            self.store(bytes, op.apply(bytes, old, data));
+            return old;
+        }
+        // SAFETY: as for `load`.
+        unsafe {
+            // SeqCst: stronger than the GPU's, whose fences order the rest.
+            if bytes == 4 {
+                let word = AtomicU32::from_ptr(self.at.cast());
+                let new = |old: u32| Some(op.apply(bytes, old.into(), data) as u32);
+                let old = word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, new);
+                old.unwrap_or_default().into()
+            } else {
+                let word = AtomicU64::from_ptr(self.at.cast());
+                let new = |old: u64| Some(op.apply(bytes, old, data));
+                let old = word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, new);
+                old.unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// The memory of a lane.
+pub(super) struct Memory<'a> {
+    pub(super) wave: &'a mut Wave,
+    pub(super) group: &'a mut Group,
+    pub(super) lane: usize,
+}
+
+/// The largest piece at an address, of those that an access may be cut into.
+#[inline]
+fn largest(space: Space, address: u64, left: u32) -> u32 {
+    match address.trailing_zeros() {
+        // Words of private memory are interleaved.
+        3.. if left >= 8 && space != Space::Private => 8,
+        2.. if left >= 4 => 4,
+        1.. if left >= 2 => 2,
+        _ => 1,
+    }
+}
+
+impl Memory<'_> {
+    /// Loads up to 16 bytes.
+    #[inline]
+    pub(super) fn load(
+        &mut self,
+        (space, address): (Space, u64),
+        bytes: u32,
+    ) -> Result<u128, FaultKind> {
+        let (mut all, mut done) = (0, 0);
+        while done < bytes {
+            let at = address.wrapping_add(done.into());
+            let size = largest(space, at, bytes - done);
+            let value = self.piece(space, at, size, AccessKind::Load)?.load(size);
+            all |= u128::from(value) << (8 * done);
+            done += size;
+        }
+        Ok(all)
+    }
+
+    /// Stores up to 16 bytes.
+    #[inline]
+    pub(super) fn store(
+        &mut self,
+        (space, address): (Space, u64),
+        bytes: u32,
+        all: u128,
+    ) -> Result<(), FaultKind> {
+        let mut done = 0;
+        while done < bytes {
+            let at = address.wrapping_add(done.into());
+            let size = largest(space, at, bytes - done);
+            let piece = self.piece(space, at, size, AccessKind::Store)?;
+            piece.store(size, (all >> (8 * done)) as u64);
+            done += size;
+        }
+        Ok(())
+    }
+
+    /// Applies an atomic operation to 4 or 8 bytes; returns the old value.
+    pub(super) fn update(
+        &mut self,
+        (space, address): (Space, u64),
+        bytes: u32,
+        op: AtomicOp,
+        data: [u64; 2],
+    ) -> Result<u64, FaultKind> {
+        let kind = AccessKind::Atomic;
+        if !address.is_multiple_of(bytes.into()) {
+            return Err(FaultKind::Misaligned {
+                access: kind.name(),
+                address,
+                bytes,
+            });
+        }
+        let piece = self.piece(space, address, bytes, kind)?;
+        Ok(piece.update(bytes, op, data))
+    }
+
+    #[inline]
+    fn piece(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        kind: AccessKind,
+    ) -> Result<Piece, FaultKind> {
+        let own = match space {
+            Space::Global => {
+                let found = self
+                    .group
+                    .kernel
+                    .memory
+                    .resolve(address, bytes.into(), kind);
+                return match found {
+                    Some(at) => Ok(Piece {
+                        at: at.as_ptr(),
+                        is_common: true,
+                    }),
+                    None => Err(self.unreachable(space, address, bytes, kind)),
+                };
+            }
+            Space::Lds => self.group.lds(address, bytes),
+            Space::Private => {
+                let private = &mut self.wave.private;
+                let inside = address + u64::from(bytes) <= private.lane_bytes().into();
+                let offset = private.interleaved(self.lane, address as u32);
+                inside.then(|| private.at(offset, bytes)).flatten()
+            }
+            Space::Scratch => self.wave.private.at(address, bytes),
+        };
+        match own {
+            Some(at) => Ok(Piece {
+                at,
+                is_common: false,
+            }),
+            None => Err(self.unreachable(space, address, bytes, kind)),
+        }
+    }
+
+    #[cold]
+    fn unreachable(&self, space: Space, address: u64, bytes: u32, kind: AccessKind) -> FaultKind {
+        let declared = |what: &str, bytes: u64| {
+            format!("beyond the {bytes} bytes of {what} that the launch has")
+        };
+        let what = match space {
+            Space::Global if of_flat(address).0 != Space::Global => {
+                "an address of LDS or private memory".to_owned()
+            }
+            Space::Global if address >= SCRATCH => "private memory, or nothing".to_owned(),
+            Space::Global => match self.group.kernel.memory.describe(address) {
+                Some(what) => format!("not accessible: {what}"),
+                None => "not accessible".to_owned(),
+            },
+            Space::Lds => declared("LDS", self.group.lds_bytes().into()),
+            Space::Private => declared("private memory", self.wave.private.lane_bytes().into()),
+            Space::Scratch => declared("private memory", self.wave.private.wave_bytes()),
+        };
+        FaultKind::Unreachable {
+            access: kind.name(),
+            address,
+            bytes,
+            what,
+        }
+    }
+}

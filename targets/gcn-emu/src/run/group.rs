@@ -1,0 +1,108 @@
+//! What the waves of a workgroup share: LDS and a barrier.
+
+use std::sync::Arc;
+
+use super::kernel::Kernel;
+use super::wave::GARBAGE;
+
+/// What the waves of a workgroup share.
+pub(crate) struct Group {
+    pub(super) kernel: Arc<Kernel>,
+    /// Its place in the grid.
+    pub(super) place: [u32; 3],
+    pub(super) processor: u32,
+    lds: Vec<u64>,
+    barrier: Barrier,
+}
+
+/// A barrier.
+#[derive(Default)]
+struct Barrier {
+    /// Waves that have arrived in this phase.
+    arrived: u32,
+    /// The number of completed phases.
+    phase: u64,
+    /// Waves that have not ended.
+    live: u32,
+}
+
+impl Barrier {
+    fn arrive(&mut self) -> u64 {
+        let phase = self.phase;
+        self.arrived += 1;
+        self.complete();
+        phase
+    }
+
+    fn leave(&mut self) {
+        self.live -= 1;
+        self.complete();
+    }
+
+    fn complete(&mut self) {
+        if self.arrived > 0 && self.arrived >= self.live {
+            self.arrived = 0;
+            self.phase += 1;
+        }
+    }
+}
+
+impl Group {
+    /// Bytes of LDS.
+    pub(super) fn lds_bytes(&self) -> u32 {
+        self.kernel.dispatch.group_bytes
+    }
+
+    /// LDS at an offset.
+    #[inline]
+    pub(super) fn lds(&mut self, offset: u64, bytes: u32) -> Option<*mut u8> {
+        let end = offset.checked_add(bytes.into())?;
+        (end <= self.lds_bytes().into()).then(|| {
+            let base = self.lds.as_mut_ptr().cast::<u8>();
+            base.wrapping_add(offset as usize)
+        })
+    }
+
+    /// That of the workgroup at a place, with memory of another one. It has as many waves as `live`.
+    pub(super) fn new(
+        kernel: &Arc<Kernel>,
+        place: [u32; 3],
+        processor: u32,
+        mut lds: Vec<u64>,
+        live: u32,
+    ) -> Self {
+        lds.clear();
+        let words = kernel.dispatch.group_bytes.div_ceil(8) as usize;
+        lds.resize(words, u64::from(GARBAGE) << 32 | u64::from(GARBAGE));
+        Self {
+            kernel: Arc::clone(kernel),
+            place,
+            processor,
+            lds,
+            barrier: Barrier {
+                live,
+                ..Barrier::default()
+            },
+        }
+    }
+
+    /// A wave has ended.
+    pub(super) fn leave(&mut self) {
+        self.barrier.leave();
+    }
+
+    /// Its memory, for another workgroup.
+    pub(super) fn into_memory(self) -> Vec<u64> {
+        self.lds
+    }
+
+    /// Arrives at the barrier. Returns the phase that is to be completed.
+    pub(super) fn arrive(&mut self) -> u64 {
+        self.barrier.arrive()
+    }
+
+    /// Whether a phase of the barrier is complete.
+    pub(super) fn is_complete(&self, phase: u64) -> bool {
+        self.barrier.phase > phase
+    }
+}

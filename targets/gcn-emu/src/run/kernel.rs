@@ -1,0 +1,96 @@
+//! A kernel that is launched.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::alu::LANES;
+use crate::arch::{Target, Wave};
+use crate::descriptor::Descriptor;
+use crate::memory::AddressSpace;
+
+/// A kernel to launch.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Its name, for messages.
+    pub kernel: String,
+    /// The address of its descriptor, which HSA calls the kernel object.
+    pub descriptor: u64,
+    /// Lanes of the grid.
+    pub grid: [u32; 3],
+    /// Lanes of a workgroup.
+    pub workgroup: [u32; 3],
+    /// The address of the arguments.
+    pub kernarg: u64,
+    /// The address of the packet.
+    pub packet: u64,
+    /// The address of the queue.
+    pub queue: u64,
+    /// The number of the packet in the queue.
+    pub dispatch_id: u64,
+    /// Bytes of private memory of a lane.
+    pub private_bytes: u32,
+    /// Bytes of LDS of a workgroup.
+    pub group_bytes: u32,
+}
+
+/// A kernel that is launched.
+pub(crate) struct Kernel {
+    pub(crate) dispatch: Dispatch,
+    pub(crate) descriptor: Descriptor,
+    pub(crate) target: Target,
+    pub(crate) memory: Arc<dyn AddressSpace>,
+    pub(crate) start: Instant,
+}
+
+/// Three-dimensional places by number, x first.
+fn place(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    let [x, y] = [x, y].map(u64::from);
+    [number % x, number / x % y, number / x / y].map(|n| n as u32)
+}
+
+/// Workgroups of a grid in each dimension.
+pub(crate) fn workgroups(dispatch: &Dispatch) -> [u32; 3] {
+    std::array::from_fn(|at| dispatch.grid[at].div_ceil(dispatch.workgroup[at]))
+}
+
+impl Kernel {
+    /// Lanes of a wave.
+    pub(super) fn wave_lanes(&self) -> u32 {
+        match self.target.wave {
+            Wave::Wave32 => 32,
+            Wave::Wave64 => LANES as u32,
+        }
+    }
+
+    /// Lanes of a workgroup.
+    pub(super) fn threads(&self) -> u32 {
+        self.dispatch.workgroup.iter().product()
+    }
+
+    /// Waves of a workgroup.
+    pub(super) fn waves(&self) -> u32 {
+        self.threads().div_ceil(self.wave_lanes())
+    }
+
+    /// The place of a workgroup in the grid.
+    pub(super) fn workgroup(&self, number: u64) -> [u32; 3] {
+        place(number, workgroups(&self.dispatch))
+    }
+
+    /// The place of a lane in its workgroup.
+    pub(super) fn lane_place(&self, wave: u32, lane: usize) -> [u32; 3] {
+        let number = u64::from(wave) * u64::from(self.wave_lanes()) + lane as u64;
+        place(number, self.dispatch.workgroup)
+    }
+
+    /// Nanoseconds since the machine was made.
+    pub(super) fn clock(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// The address of the first instruction.
+    pub(super) fn entry(&self) -> u64 {
+        let descriptor = self.dispatch.descriptor;
+        descriptor.wrapping_add_signed(self.descriptor.entry)
+    }
+}

@@ -1,0 +1,76 @@
+//! Accesses to LDS.
+
+use super::access::{Access, Action};
+use super::address::{Memory, Space};
+use super::flat::{perform, read, write};
+use super::flow::Flow;
+use super::group::Group;
+use super::operand::{Source, Target};
+use super::step::{Detail, Step};
+use super::wave::{Wave, lanes_of};
+use crate::fault::FaultKind;
+
+/// An access to LDS. The first source is the address.
+pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
+    let Detail::Access(access) = &step.detail else {
+        return Flow::Next;
+    };
+    for lane in lanes_of(wave.exec()) {
+        let base = match step.src[0] {
+            Source::Vector(row) => u64::from(wave.word(row.into(), lane)),
+            _ => 0,
+        };
+        let [first, second] = access
+            .offsets
+            .map(|offset| base.wrapping_add_signed(offset));
+        let done = if access.offsets[1] < 0 {
+            perform(wave, group, lane, (Space::Lds, first), access, step.dst)
+        } else {
+            both(wave, group, lane, [first, second], access, step.dst)
+        };
+        if let Err(kind) = done {
+            return wave.fail(lane, kind);
+        }
+    }
+    Flow::Next
+}
+
+/// An access with two addresses.
+fn both(
+    wave: &mut Wave,
+    group: &mut Group,
+    lane: usize,
+    addresses: [u64; 2],
+    access: &Access,
+    dst: Target,
+) -> Result<(), FaultKind> {
+    let data = [access.data, access.second].map(usize::from);
+    let mut memory = Memory { wave, group, lane };
+    // Both are read before either is written.
+    let mut loaded = [0; 2];
+    for (at, address) in addresses.into_iter().enumerate() {
+        let place = (Space::Lds, address);
+        match access.action {
+            Action::Load(element) => loaded[at] = memory.load(place, element.bytes)?,
+            Action::Store(element) => {
+                let words = read(memory.wave, lane, data[at], element);
+                memory.store(place, element.bytes, words)?;
+            }
+            Action::Atomic(op, element, _) => {
+                let datum = read(memory.wave, lane, data[at], element) as u64;
+                let old = memory.update(place, element.bytes, op, [datum, 0])?;
+                loaded[at] = old.into();
+            }
+            Action::Fence => {}
+        }
+    }
+    if let (Action::Load(element) | Action::Atomic(_, element, true), Target::Vector(row)) =
+        (access.action, dst)
+    {
+        for (at, loaded) in loaded.into_iter().enumerate() {
+            let row = usize::from(row) + at * element.words();
+            write(memory.wave, lane, row, element, loaded);
+        }
+    }
+    Ok(())
+}

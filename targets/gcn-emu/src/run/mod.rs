@@ -1,0 +1,52 @@
+//! Execution of instructions.
+//!
+//! | module | job |
+//! |---|---|
+//! | `launch` | a running kernel |
+//! | `workgroup` | a workgroup: its waves, on one OS thread |
+//! | `setup` | the registers of a wave at its begin |
+//! | `code` | code that may be executed, and its steps |
+//! | `lower` | the step for an instruction |
+//! | `control` | branches, waits, messages, hardware registers |
+//! | `scalar`, `scalar_table` | scalar arithmetic |
+//! | `vector`, `modifiers` | vector arithmetic, and what comes before and after it |
+//! | `lanes` | vector instructions across lanes |
+//! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
+//! | `access`, `atomic` | what they share: elements of an access, and atomic operations |
+//! | `address` | the memory at an address |
+//! | `step` | an instruction with resolved operands |
+//! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
+//! | `wave`, `private_memory` | registers and private memory |
+//! | `operand`, `flow` | resolved operands; what a wave does after an instruction |
+
+mod access;
+mod address;
+mod atomic;
+mod buffer;
+mod code;
+mod control;
+mod flat;
+mod flow;
+mod group;
+mod kernel;
+mod lanes;
+mod launch;
+mod lds;
+mod lower;
+mod modifiers;
+mod operand;
+mod private_memory;
+mod scalar;
+mod scalar_memory;
+mod scalar_table;
+mod setup;
+mod step;
+mod vector;
+mod wave;
+mod workgroup;
+
+pub(crate) use self::code::{Code, Region};
+pub use self::kernel::Dispatch;
+pub(crate) use self::kernel::{Kernel, workgroups};
+pub(crate) use self::launch::RunningKernel;
+pub(crate) use self::private_memory::MAX_PRIVATE;

@@ -1,0 +1,60 @@
+//! Private memory of a wave's lanes, which hardware calls scratch.
+//!
+//! The words of the lanes are interleaved: word `n` of lane `l` is at `(n * LANES + l) * 4`, with the
+//! lanes of the wave's size. Code for gfx9 computes such addresses itself.
+
+use super::wave::GARBAGE;
+
+/// The largest private memory of a lane.
+pub(crate) const MAX_PRIVATE: u32 = 256 << 10;
+
+/// Private memory.
+#[derive(Debug, Default)]
+pub(super) struct PrivateMemory {
+    words: Vec<u32>,
+    /// Lanes of a wave.
+    lanes: u32,
+    /// Bytes of a lane.
+    bytes: u32,
+}
+
+impl PrivateMemory {
+    /// That of `lanes` lanes with so many bytes, made of another wave's.
+    pub(super) fn new(old: Self, lanes: u32, bytes: u32) -> Self {
+        let bytes = bytes.next_multiple_of(4);
+        let mut words = old.words;
+        words.clear();
+        words.resize(bytes as usize / 4 * lanes as usize, GARBAGE);
+        Self {
+            words,
+            lanes,
+            bytes,
+        }
+    }
+
+    /// Bytes of a lane.
+    pub(super) fn lane_bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Bytes of all lanes.
+    pub(super) fn wave_bytes(&self) -> u64 {
+        self.words.len() as u64 * 4
+    }
+
+    /// The offset of a lane's byte in the memory of all lanes.
+    pub(super) fn interleaved(&self, lane: usize, offset: u32) -> u64 {
+        let word = u64::from(offset / 4) * u64::from(self.lanes) + lane as u64;
+        word * 4 + u64::from(offset % 4)
+    }
+
+    /// The memory of an access at an interleaved offset, which does not cross a word.
+    pub(super) fn at(&mut self, offset: u64, bytes: u32) -> Option<*mut u8> {
+        let end = offset.checked_add(bytes.into())?;
+        if end > self.wave_bytes() {
+            return None;
+        }
+        let base = self.words.as_mut_ptr().cast::<u8>();
+        Some(base.wrapping_add(offset as usize))
+    }
+}

@@ -1,0 +1,37 @@
+//! An instruction with resolved operands.
+
+use super::access::Access;
+use super::flow::Flow;
+use super::group::Group;
+use super::operand::{Source, Target};
+use super::vector::Alu;
+use super::wave::Wave;
+use crate::inst::Inst;
+
+/// Executes an instruction.
+pub(crate) type Run = fn(&mut Wave, &Step, &mut Group) -> Flow;
+
+/// An instruction with resolved operands.
+pub(crate) struct Step {
+    pub(super) run: Run,
+    /// Its size.
+    pub(super) bytes: u64,
+    /// The numbers of registers that it needs: scalar, vector, accumulation.
+    pub(super) needs: [u16; 3],
+    /// The first destination.
+    pub(super) dst: Target,
+    /// The sources.
+    pub(super) src: [Source; 4],
+    /// A number within the instruction.
+    pub(super) immediate: i64,
+    pub(super) detail: Detail,
+    pub(super) inst: Inst,
+}
+
+/// What some kinds of instructions need besides.
+pub(super) enum Detail {
+    None,
+    Alu(Box<Alu>),
+    Dual(Box<[Alu; 2]>),
+    Access(Box<Access>),
+}

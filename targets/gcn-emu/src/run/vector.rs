@@ -1,0 +1,210 @@
+//! Vector arithmetic.
+
+use crate::alu::{Function, LANES, Operands, Operation, Row, Type};
+use crate::fault::FaultKind;
+
+use super::flow::Flow;
+use super::modifiers::Modifiers;
+use super::operand::Source;
+use super::wave::{Wave, lanes_of};
+
+/// Vector arithmetic with resolved operands.
+pub(super) struct Alu {
+    pub(super) function: Function,
+    /// The sources of the function that are rows, in order.
+    pub(super) src: Vec<Source>,
+    /// The first row of the destination.
+    pub(super) dst: Option<u16>,
+    /// The scalar register with the mask that it reads.
+    pub(super) mask: u8,
+    /// The scalar registers that receive the mask.
+    pub(super) masks: Vec<u8>,
+    /// What comes before and after the function.
+    pub(super) modifiers: Option<Box<Modifiers>>,
+    /// Whether operands are floats, to which the mode register applies.
+    pub(super) has_floats: bool,
+    pub(super) operation: &'static Operation,
+}
+
+/// The temporary row of a source's first row, by its number.
+const SOURCES: usize = 0;
+
+/// The temporary row of a result.
+const RESULT: usize = 8;
+
+/// The temporary row of a result that is kept for a while.
+const HELD: u16 = 10;
+
+/// As many active lanes as this, or fewer, do not make a whole row of a scalar.
+const FEW: u32 = 4;
+
+/// The mode without any denormal that is flushed.
+const KEEPS_DENORMALS: u32 = 0xf0;
+
+/// The rounding that is not to the nearest number.
+const ROUNDS: u32 = 0x0f;
+
+/// Executes both halves of a VOPD instruction, whose sources are read before either destination is
+/// written.
+pub(super) fn run_dual(wave: &mut Wave, [first, second]: &[Alu; 2]) -> Flow {
+    let (Some(dst), true) = (first.dst, second.reads(first.dst)) else {
+        return match first.run(wave) {
+            Flow::Next => second.run(wave),
+            flow => flow,
+        };
+    };
+    let mut flow = first.run_into(wave, Some(HELD));
+    if flow == Flow::Next {
+        flow = second.run(wave);
+    }
+    for lane in lanes_of(wave.exec()) {
+        let word = wave.word(HELD.into(), lane);
+        wave.set_word(dst.into(), lane, word);
+    }
+    flow
+}
+
+impl Alu {
+    /// Whether a source is that register.
+    fn reads(&self, register: Option<u16>) -> bool {
+        register.is_some_and(|register| self.src.contains(&Source::Vector(register)))
+    }
+
+    /// Executes it.
+    pub(super) fn run(&self, wave: &mut Wave) -> Flow {
+        self.run_into(wave, self.dst)
+    }
+
+    #[inline(always)]
+    fn run_into(&self, wave: &mut Wave, dst: Option<u16>) -> Flow {
+        let exec = wave.exec();
+        let plain = !self.has_floats || wave.mode & 0xff == KEEPS_DENORMALS;
+        if let (None, true) = (&self.modifiers, plain) {
+            let dst = match dst {
+                Some(dst) => wave.row(usize::from(dst)),
+                None => wave.row(RESULT),
+            };
+            let operands = self.operands(wave, exec, dst);
+            // SAFETY: the rows of sources and destination are registers that the step declares, which
+            // the wave has; constants; or temporary rows. This thread alone has the wave.
+            let mask = unsafe { (self.function)(&operands) };
+            for &register in &self.masks {
+                wave.set_mask(register, mask);
+            }
+            return Flow::Next;
+        }
+        if self.has_floats && wave.mode & ROUNDS != 0 {
+            let mode = wave.mode & ROUNDS;
+            return wave.fail_all(FaultKind::Unsupported(format!(
+                "arithmetic with rounding mode {mode:#x}"
+            )));
+        }
+        self.run_modified(wave, exec, dst)
+    }
+
+    /// The operands of the function.
+    #[inline]
+    fn operands(&self, wave: &mut Wave, exec: u64, dst: *mut Row) -> Operands {
+        let mut src = [std::ptr::null(); 4];
+        for (number, source) in self.src.iter().enumerate() {
+            src[number] = source_rows(wave, source, exec, SOURCES + 2 * number);
+        }
+        Operands {
+            exec,
+            src,
+            dst,
+            mask: wave.mask(self.mask),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn run_modified(&self, wave: &mut Wave, exec: u64, dst: Option<u16>) -> Flow {
+        let none = Modifiers::default();
+        let modifiers = self.modifiers.as_deref().unwrap_or(&none);
+        let mut operands = self.operands(wave, exec, std::ptr::null_mut());
+        // Lanes whose source does not exist are not written, or read 0.
+        let mut written = exec;
+        let types = self.operation.src.iter().flatten();
+        for (number, &kind) in types.enumerate() {
+            let temporary = SOURCES + 2 * number;
+            // SAFETY: as many rows as the type has are valid, see `run`.
+            let rows = unsafe { copy(operands.src[number], kind) };
+            let mut rows = rows;
+            if let (0, Some(dpp)) = (number, &modifiers.dpp) {
+                written &= dpp.apply(&mut rows, kind, exec, wave.lanes);
+            }
+            modifiers.prepare(number, kind, &mut rows, wave.mode);
+            for (row, words) in rows.into_iter().enumerate() {
+                *wave.row_mut(temporary + row) = words;
+            }
+            operands.src[number] = wave.row(temporary);
+        }
+        operands.exec = written;
+        operands.dst = wave.row(RESULT);
+        // SAFETY: sources and destination are temporary rows. This thread alone has the wave.
+        let mask = unsafe { (self.function)(&operands) };
+        if let (Some(dst), Some(kind)) = (dst, self.operation.dst) {
+            for lane in lanes_of(written) {
+                let word = |row| wave.word(row, lane);
+                let bits = match kind.rows() {
+                    1 => u64::from(word(RESULT)),
+                    _ => u64::from(word(RESULT + 1)) << 32 | u64::from(word(RESULT)),
+                };
+                let old = word(dst.into());
+                let bits = modifiers.finish(kind, bits, old, wave.mode);
+                wave.set_word(dst.into(), lane, bits as u32);
+                if kind.rows() > 1 {
+                    wave.set_word(usize::from(dst) + 1, lane, (bits >> 32) as u32);
+                }
+            }
+        }
+        for &register in &self.masks {
+            wave.set_mask(register, mask);
+        }
+        Flow::Next
+    }
+}
+
+/// The rows of a source.
+///
+/// # Safety
+/// It is valid for as many rows as the type has.
+unsafe fn copy(source: *const Row, kind: Type) -> [Row; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match kind.rows() {
+            1 => [source.read(), [0; LANES]],
+            _ => [source.read(), source.add(1).read()],
+        }
+    }
+}
+
+/// The rows of a source; scalars are written to temporary rows.
+#[inline]
+pub(super) fn source_rows(
+    wave: &mut Wave,
+    source: &Source,
+    exec: u64,
+    temporary: usize,
+) -> *const Row {
+    match source {
+        Source::Vector(row) => wave.row(usize::from(*row)),
+        Source::Constant(_, rows) => rows.as_ptr(),
+        source => {
+            let value = wave.read64(source);
+            let words = [value as u32, (value >> 32) as u32];
+            for (row, word) in words.into_iter().enumerate() {
+                let row = wave.row_mut(temporary + row);
+                if exec.count_ones() <= FEW {
+                    for lane in lanes_of(exec) {
+                        row[lane] = word;
+                    }
+                } else {
+                    row.fill(word);
+                }
+            }
+            wave.row(temporary)
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A wave: its registers and its state.
+
+use crate::alu::{LANES, Row};
+use crate::arch::{Generation, Target, Wave as WaveSize};
+use crate::descriptor::Registers;
+use crate::fault::FaultKind;
+use crate::memory::SCRATCH;
+
+use super::flow::Flow;
+use super::private_memory::PrivateMemory;
+
+/// Numbers of scalar registers as operands.
+pub(super) const FLAT_SCRATCH: u8 = 102;
+pub(super) const VCC: u8 = 106;
+pub(super) const TRAP: u8 = 108;
+pub(super) const EXEC: u8 = 126;
+
+/// Temporary rows, which come before the registers.
+pub(super) const TEMPORARIES: usize = 16;
+
+/// The content of registers and memory that nobody has written.
+pub(super) const GARBAGE: u32 = 0xdead_beef;
+
+/// The first row of vector registers, and of accumulation registers.
+pub(super) const VECTORS: usize = TEMPORARIES;
+pub(super) const ACCUMULATIONS: usize = VECTORS + 256;
+
+/// A wave.
+pub(crate) struct Wave {
+    pub(super) target: Target,
+    /// Its number in the workgroup.
+    pub(super) number: u32,
+    /// The address of the next instruction.
+    pub(super) pc: u64,
+    /// Scalar registers by their numbers as operands.
+    pub(super) scalars: [u32; 128],
+    pub(super) scc: bool,
+    /// Lanes that the size of a wave has.
+    pub(super) lanes: u64,
+    /// The mode register.
+    pub(super) mode: u32,
+    /// [Temporary rows](TEMPORARIES), vector and accumulation registers.
+    rows: Box<[Row]>,
+    /// The numbers of declared registers.
+    pub(super) declared: Registers,
+    pub(super) private: PrivateMemory,
+    /// The phase of the barrier at which it waits.
+    pub(super) waits_at: Option<u64>,
+    pub(super) has_ended: bool,
+    /// A fault, and its lane.
+    pub(super) fault: Option<(FaultKind, usize)>,
+}
+
+impl Wave {
+    pub(super) fn new(
+        target: Target,
+        number: u32,
+        declared: Registers,
+        rows: Vec<Row>,
+        private: PrivateMemory,
+    ) -> Self {
+        let needed = match declared.accumulation {
+            0 => VECTORS + usize::from(declared.vector),
+            count => ACCUMULATIONS + usize::from(count),
+        };
+        let mut rows = rows;
+        rows.clear();
+        rows.resize(needed, [GARBAGE; LANES]);
+        Self {
+            target,
+            number,
+            pc: 0,
+            scalars: [GARBAGE; 128],
+            scc: false,
+            lanes: match target.wave {
+                WaveSize::Wave32 => u64::from(u32::MAX),
+                WaveSize::Wave64 => u64::MAX,
+            },
+            mode: 0,
+            rows: rows.into_boxed_slice(),
+            declared,
+            private,
+            waits_at: None,
+            has_ended: false,
+            fault: None,
+        }
+    }
+
+    /// Its memory for the next wave.
+    pub(super) fn dismantle(self) -> (Vec<Row>, PrivateMemory) {
+        (self.rows.into_vec(), self.private)
+    }
+
+    /// Active lanes.
+    #[inline]
+    pub(super) fn exec(&self) -> u64 {
+        self.pair(EXEC) & self.lanes
+    }
+
+    pub(super) fn set_exec(&mut self, exec: u64) {
+        self.set_mask(EXEC, exec);
+    }
+
+    /// Two adjacent scalar registers.
+    #[inline]
+    pub(super) fn pair(&self, first: u8) -> u64 {
+        let first = usize::from(first & 127);
+        let high = self.scalars.get(first + 1).copied().unwrap_or(0);
+        u64::from(high) << 32 | u64::from(self.scalars[first])
+    }
+
+    #[inline]
+    pub(super) fn set_pair(&mut self, first: u8, value: u64) {
+        if !self.is_null(first) {
+            self.set_scalar(first, value as u32);
+            self.set_scalar(first + 1, (value >> 32) as u32);
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_scalar(&mut self, number: u8, value: u32) {
+        if self.is_null(number) {
+            return;
+        }
+        if let Some(register) = self.scalars.get_mut(usize::from(number)) {
+            *register = value;
+        }
+    }
+
+    /// A register with a bit for each lane, of 32 or 64 bits.
+    pub(super) fn mask(&self, first: u8) -> u64 {
+        self.pair(first) & self.lanes
+    }
+
+    pub(super) fn set_mask(&mut self, first: u8, mask: u64) {
+        match self.target.wave {
+            WaveSize::Wave32 => self.set_scalar(first, mask as u32),
+            WaveSize::Wave64 => self.set_pair(first, mask),
+        }
+    }
+
+    fn is_null(&self, number: u8) -> bool {
+        number == 124 && self.target.arch.generation() != Generation::Gfx9
+    }
+
+    /// The distance of its private memory from the begin of all.
+    pub(super) fn scratch_offset(&self) -> u32 {
+        // Not 0 for any wave, so that code which forgets it is noticed.
+        (self.number + 1).wrapping_mul(self.private.wave_bytes() as u32)
+    }
+
+    /// The address of its private memory.
+    pub(super) fn scratch(&self) -> u64 {
+        SCRATCH + u64::from(self.scratch_offset())
+    }
+
+    /// The register M0.
+    pub(super) fn m0(&self) -> u32 {
+        match self.target.arch.generation() {
+            Generation::Gfx9 => self.scalars[124],
+            Generation::Gfx11 | Generation::Gfx12 => self.scalars[125],
+        }
+    }
+
+    /// The fault of a step that needs more registers than the kernel's descriptor declares.
+    #[inline]
+    pub(super) fn lacks(&self, needs: [u16; 3]) -> Option<FaultKind> {
+        let declared = [
+            self.declared.scalar.into(),
+            self.declared.vector,
+            self.declared.accumulation,
+        ];
+        let has_all = needs[0] <= declared[0] && needs[1] <= declared[1] && needs[2] <= declared[2];
+        (!has_all).then(|| lacking(needs, declared))
+    }
+
+    /// A pointer to a row, for functions that check the number of rows by the registers of a step.
+    #[inline]
+    pub(super) fn row(&mut self, row: usize) -> *mut Row {
+        debug_assert!(row < self.rows.len(), "checked by the step's registers");
+        self.rows.as_mut_ptr().wrapping_add(row)
+    }
+
+    /// A word of a lane.
+    #[inline]
+    pub(super) fn word(&self, row: usize, lane: usize) -> u32 {
+        self.rows[row][lane]
+    }
+
+    #[inline]
+    pub(super) fn set_word(&mut self, row: usize, lane: usize, word: u32) {
+        self.rows[row][lane] = word;
+    }
+
+    /// A whole row.
+    pub(super) fn row_mut(&mut self, row: usize) -> &mut Row {
+        &mut self.rows[row]
+    }
+
+    /// Ends the instruction with a fault of a lane.
+    #[cold]
+    pub(super) fn fail(&mut self, lane: usize, kind: FaultKind) -> Flow {
+        self.fault = Some((kind, lane));
+        Flow::Fault
+    }
+
+    /// Ends the instruction with a fault of the first active lane.
+    #[cold]
+    pub(super) fn fail_all(&mut self, kind: FaultKind) -> Flow {
+        let first = self.exec().trailing_zeros() as usize % LANES;
+        self.fail(first, kind)
+    }
+}
+
+#[cold]
+fn lacking(needs: [u16; 3], declared: [u16; 3]) -> FaultKind {
+    let names = ["s", "v", "a"];
+    let at = (0..3).find(|&at| needs[at] > declared[at]).unwrap_or(0);
+    FaultKind::Register {
+        register: format!("{}{}", names[at], needs[at] - 1),
+        declared: declared[at].into(),
+    }
+}
+
+/// The numbers of set bits.
+pub(super) fn lanes_of(mask: u64) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}

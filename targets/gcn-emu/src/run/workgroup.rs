@@ -1,0 +1,190 @@
+//! A workgroup: its waves, on one OS thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use emu_engine::TurnResult;
+
+use super::code::{Code, Region};
+use super::flow::Flow;
+use super::group::Group;
+use super::kernel::Kernel;
+use super::private_memory::PrivateMemory;
+use super::setup;
+use super::wave::Wave;
+use crate::alu::{LANES, Row};
+use crate::fault::FaultKind;
+
+/// Instructions of a wave in a turn.
+const TURN: u32 = 2048;
+
+/// A workgroup.
+pub(crate) struct Workgroup {
+    group: Group,
+    waves: Vec<Wave>,
+    code: Arc<Code>,
+    /// Instructions of waves, and faults, that are not reported yet.
+    done: u64,
+    faults: Vec<LaneFault>,
+}
+
+/// Memory of ended workgroups.
+#[derive(Default)]
+pub(crate) struct Spare {
+    rows: Vec<Vec<Row>>,
+    private: Vec<PrivateMemory>,
+    lds: Vec<Vec<u64>>,
+}
+
+/// Why a wave does not go on for now.
+enum Pause {
+    /// Its turn is over.
+    Turn,
+    /// It sleeps, or waits for other waves.
+    Idle,
+    End,
+}
+
+/// A fault of a lane.
+pub(super) struct LaneFault {
+    pub(super) workgroup: [u32; 3],
+    /// The place of the lane in the workgroup.
+    pub(super) lane: [u32; 3],
+    /// The address of the instruction.
+    pub(super) address: u64,
+    pub(super) kind: FaultKind,
+}
+
+impl Workgroup {
+    pub(super) fn new(
+        kernel: &Arc<Kernel>,
+        code: &Arc<Code>,
+        number: u64,
+        processor: u32,
+        spare: &mut Spare,
+    ) -> Self {
+        let lds = spare.lds.pop().unwrap_or_default();
+        let place = kernel.workgroup(number);
+        let group = Group::new(kernel, place, processor, lds, kernel.waves());
+        let waves = (0..kernel.waves()).map(|wave| {
+            let rows = spare.rows.pop().unwrap_or_default();
+            let private = spare.private.pop().unwrap_or_default();
+            setup::wave(&group, wave, rows, private)
+        });
+        Self {
+            waves: waves.collect(),
+            code: Arc::clone(code),
+            done: 0,
+            faults: Vec::new(),
+            group,
+        }
+    }
+
+    /// Lets each wave run for a while.
+    pub(super) fn turn(&mut self) -> TurnResult {
+        let mut busy = false;
+        for wave in &mut self.waves {
+            if wave.has_ended {
+                continue;
+            }
+            let pause = match run(wave, &mut self.group, &self.code, &mut self.done) {
+                Ok(pause) => pause,
+                Err((kind, lane)) => {
+                    self.faults.push(LaneFault {
+                        workgroup: self.group.place,
+                        lane: self.group.kernel.lane_place(wave.number, lane),
+                        address: wave.pc,
+                        kind,
+                    });
+                    Pause::End
+                }
+            };
+            if let Pause::End = pause {
+                wave.has_ended = true;
+                self.group.leave();
+            }
+            busy |= !matches!(pause, Pause::Idle);
+        }
+        if self.is_over() {
+            return TurnResult::Done;
+        }
+        match busy {
+            true => TurnResult::Busy,
+            false => TurnResult::Idle(None),
+        }
+    }
+
+    /// The instructions and faults since the last call.
+    pub(super) fn take_report(&mut self) -> (u64, Vec<LaneFault>) {
+        (
+            std::mem::take(&mut self.done),
+            std::mem::take(&mut self.faults),
+        )
+    }
+
+    /// Whether all waves have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.waves.iter().all(|wave| wave.has_ended)
+    }
+
+    /// Its place in the grid.
+    pub(super) fn place(&self) -> [u32; 3] {
+        self.group.place
+    }
+
+    /// Leaves its memory to other workgroups.
+    pub(super) fn dismantle(self, spare: &mut Spare) {
+        for wave in self.waves {
+            let (rows, private) = wave.dismantle();
+            spare.rows.push(rows);
+            spare.private.push(private);
+        }
+        spare.lds.push(self.group.into_memory());
+    }
+}
+
+/// Executes instructions of a wave; counts them in `done`. The error is a fault and its lane.
+fn run(
+    wave: &mut Wave,
+    group: &mut Group,
+    all: &Code,
+    done: &mut u64,
+) -> Result<Pause, (FaultKind, usize)> {
+    let first = |wave: &Wave| wave.exec().trailing_zeros() as usize % LANES;
+    let mut region: Option<Arc<Region>> = None;
+    for _ in 0..TURN {
+        let pc = wave.pc;
+        let code = match &region {
+            Some(code) if code.contains(pc) => code,
+            _ => {
+                let found = all.find(pc);
+                region.insert(found.map_err(|kind| (kind, first(wave)))?)
+            }
+        };
+        let step = code.step(wave.target, pc);
+        let step = step.map_err(|kind| (kind, first(wave)))?;
+        if let Some(kind) = wave.lacks(step.needs) {
+            return Err((kind, first(wave)));
+        }
+        *done += 1;
+        match (step.run)(wave, step, group) {
+            Flow::Next => wave.pc = pc + step.bytes,
+            Flow::Jump => {}
+            Flow::Yield => {
+                wave.pc = pc + step.bytes;
+                return Ok(Pause::Idle);
+            }
+            Flow::Wait => return Ok(Pause::Idle),
+            Flow::End => {
+                // What other devices see after the launch.
+                fence(Ordering::SeqCst);
+                return Ok(Pause::End);
+            }
+            Flow::Fault => {
+                let fault = wave.fault.take();
+                return Err(fault.unwrap_or((FaultKind::Stopped, 0)));
+            }
+        }
+    }
+    Ok(Pause::Turn)
+}
