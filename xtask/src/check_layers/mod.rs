@@ -127,7 +127,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "gcn-emu",
-        &["arch", "error", "isa", "inst", "decode", "text"],
+        &[
+            "arch",
+            "error",
+            "isa",
+            "alu",
+            "inst",
+            "decode",
+            "text",
+            "descriptor",
+            "fault",
+            "memory",
+            "run",
+            "machine",
+        ],
     ),
     (
         "emu-engine",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::kernel::Kernel;
-use super::wave::GARBAGE;
+use super::private_memory::GARBAGE;
 
 /// What the waves of a workgroup share.
 pub(crate) struct Group {

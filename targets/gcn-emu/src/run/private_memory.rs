@@ -3,7 +3,8 @@
 //! The words of the lanes are interleaved: word `n` of lane `l` is at `(n * LANES + l) * 4`, with the
 //! lanes of the wave's size. Code for gfx9 computes such addresses itself.
 
-use super::wave::GARBAGE;
+/// The content of registers and memory that nobody has written.
+pub(super) const GARBAGE: u32 = 0xdead_beef;
 
 /// The largest private memory of a lane.
 pub(crate) const MAX_PRIVATE: u32 = 256 << 10;

@@ -3,8 +3,8 @@
 //! Source: LLVM, "User Guide for AMDGPU Backend", initial kernel execution state.
 
 use super::group::Group;
-use super::private_memory::PrivateMemory;
-use super::wave::{FLAT_SCRATCH, GARBAGE, TRAP, VECTORS, Wave};
+use super::private_memory::{GARBAGE, PrivateMemory};
+use super::wave::{FLAT_SCRATCH, TRAP, VECTORS, Wave};
 use crate::alu::Row;
 use crate::arch::{Arch, Generation};
 use crate::descriptor::UserData;

@@ -7,7 +7,7 @@ use crate::fault::FaultKind;
 use crate::memory::SCRATCH;
 
 use super::flow::Flow;
-use super::private_memory::PrivateMemory;
+use super::private_memory::{GARBAGE, PrivateMemory};
 
 /// Numbers of scalar registers as operands.
 pub(super) const FLAT_SCRATCH: u8 = 102;
@@ -17,9 +17,6 @@ pub(super) const EXEC: u8 = 126;
 
 /// Temporary rows, which come before the registers.
 pub(super) const TEMPORARIES: usize = 16;
-
-/// The content of registers and memory that nobody has written.
-pub(super) const GARBAGE: u32 = 0xdead_beef;
 
 /// The first row of vector registers, and of accumulation registers.
 pub(super) const VECTORS: usize = TEMPORARIES;
