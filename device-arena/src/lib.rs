@@ -3,6 +3,7 @@
 
 mod blocks;
 pub mod bytes;
+mod checked;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::blocks::{Blocks, New};
+pub use self::checked::{AccessKind, CheckedArena, Neighbour};
 
 /// Alignment of every block, and the granularity of sizes.
 pub const ALIGN: u64 = 256;
