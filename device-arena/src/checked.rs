@@ -62,6 +62,13 @@ impl CheckedArena {
         })
     }
 
+    /// Aligns blocks to a multiple of [`ALIGN`] from now on.
+    #[must_use]
+    pub fn with_alignment(mut self, align: u64) -> Self {
+        self.arena = self.arena.with_alignment(align);
+        self
+    }
+
     /// Sets the allocated bytes of each step of a block, a function of its bytes in the block.
     fn mark(&self, address: u64, bytes: u64, there: impl Fn(u16) -> u16) {
         let first = ((address - self.arena.window()) / ALIGN) as usize;
@@ -79,10 +86,19 @@ impl CheckedArena {
         Some(address)
     }
 
-    /// From now on, the device can only read the block at `address`.
-    pub fn make_read_only(&self, address: u64) {
-        if let Some(bytes) = self.arena.block(address) {
-            self.mark(address, bytes, |inside| inside | READ_ONLY);
+    /// From now on, the device can only read `bytes` bytes at a multiple of [`ALIGN`] in a block.
+    ///
+    /// # Panics
+    /// The range is not in a block, or begins elsewhere.
+    pub fn make_read_only(&self, address: u64, bytes: u64) {
+        assert!(
+            address.is_multiple_of(ALIGN) && self.contains(address, bytes) == Some(true),
+            "a part of a block"
+        );
+        let first = ((address - self.arena.window()) / ALIGN) as usize;
+        for step in &self.steps[first..][..bytes.div_ceil(ALIGN) as usize] {
+            // Ordered by the publication of the address to the device.
+            step.fetch_or(READ_ONLY, Ordering::Relaxed);
         }
     }
 
@@ -271,7 +287,7 @@ mod tests {
         }
         assert!(is_allowed(16, 8, AccessKind::Load), "in the last word");
         assert!(!is_allowed(20, 1, AccessKind::Store));
-        arena.make_read_only(block);
+        arena.make_read_only(block, 20);
         assert!(is_allowed(0, 8, AccessKind::Load));
         assert!(!is_allowed(0, 4, AccessKind::Store));
         arena.free(block, |bytes| assert_eq!(bytes, 20));

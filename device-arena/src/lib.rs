@@ -96,6 +96,14 @@ impl Arena {
         self
     }
 
+    /// Aligns blocks that are allocated from now on, if they are all aligned so, to a multiple of
+    /// [`ALIGN`], which is at most the system's page size if the device has the host's addresses.
+    #[must_use]
+    pub fn with_alignment(self, align: u64) -> Self {
+        self.blocks().set_alignment(align);
+        self
+    }
+
     /// Does not allocate memory again that was freed just before, while there is other memory, so
     /// that accesses to it are noticed.
     #[must_use]

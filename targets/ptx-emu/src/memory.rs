@@ -122,7 +122,7 @@ impl Memory {
     /// The same for memory that the host writes and the device can only read.
     pub(crate) fn alloc_constant(&self, bytes: u64) -> Option<u64> {
         let address = self.alloc(bytes)?;
-        self.device.make_read_only(address);
+        self.device.make_read_only(address, bytes);
         Some(address)
     }
 
