@@ -39,6 +39,8 @@ pub(super) struct Blocks {
     used_bytes: u64,
     /// Bytes after each block that belong to none, while there is room.
     gap: u64,
+    /// Lengths of blocks are multiples of this.
+    align: u64,
     /// No block has been allocated from this offset on, so memory there is all zeros.
     fresh: u64,
 }
@@ -82,6 +84,7 @@ impl Blocks {
             by_len: BTreeSet::from([(bytes, 0)]),
             used_bytes: 0,
             gap: 0,
+            align: ALIGN,
             fresh: 0,
         }
     }
@@ -89,6 +92,11 @@ impl Blocks {
     /// Sets the distance between blocks that are allocated from now on.
     pub(super) fn set_gap(&mut self, gap: u64) {
         self.gap = gap;
+    }
+
+    /// Sets the alignment of blocks that are allocated from now on, if those before have it.
+    pub(super) fn set_alignment(&mut self, align: u64) {
+        self.align = align;
     }
 
     /// From now on, does not allocate blocks again that were freed just before.
@@ -111,7 +119,9 @@ impl Blocks {
     /// Allocates a block of `bytes` bytes.
     pub(super) fn alloc(&mut self, bytes: u64) -> Option<New> {
         let tight = rounded(bytes)?;
-        let spaced = tight.checked_add(self.gap);
+        let aligned = |len: u64| len.checked_next_multiple_of(self.align);
+        let spaced = tight.checked_add(self.gap).and_then(aligned);
+        let tight = aligned(tight)?;
         spaced
             .and_then(|len| self.alloc_of(len, bytes))
             .or_else(|| self.alloc_of(tight, bytes))

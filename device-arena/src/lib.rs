@@ -3,6 +3,7 @@
 
 mod blocks;
 pub mod bytes;
+mod checked;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::blocks::{Blocks, New};
+pub use self::checked::{AccessKind, CheckedArena, Neighbour};
 
 /// Alignment of every block, and the granularity of sizes.
 pub const ALIGN: u64 = 256;
@@ -91,6 +93,14 @@ impl Arena {
     #[must_use]
     pub fn with_gaps(self) -> Self {
         self.blocks().set_gap(ALIGN);
+        self
+    }
+
+    /// Aligns blocks that are allocated from now on, if they are all aligned so, to a multiple of
+    /// [`ALIGN`], which is at most the system's page size if the device has the host's addresses.
+    #[must_use]
+    pub fn with_alignment(self, align: u64) -> Self {
+        self.blocks().set_alignment(align);
         self
     }
 

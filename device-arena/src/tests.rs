@@ -44,6 +44,18 @@ fn blocks_are_found_split_and_merged() {
 }
 
 #[test]
+fn blocks_are_aligned_as_asked() {
+    let arena = Arena::new(1 << 20, None).unwrap();
+    let arena = arena.with_gaps().with_alignment(4096);
+    let blocks: Vec<u64> = [1, 4096, 5000, 3840, 1]
+        .map(|bytes| arena.zeros(bytes).unwrap())
+        .into();
+    assert!(blocks.iter().all(|address| address.is_multiple_of(4096)));
+    blocks.iter().for_each(|&address| arena.free(address));
+    assert_eq!(arena.zeros(1 << 20).map(|address| address % 4096), Some(0));
+}
+
+#[test]
 fn memory_is_zeroed_again() {
     let arena = Arena::new(1 << 20, None).unwrap();
     let a = arena.zeros(64).unwrap();

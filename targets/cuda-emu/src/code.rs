@@ -4,7 +4,7 @@ use cudarc::driver::sys::CUresult;
 
 /// An error: the number of a `CUresult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Code(pub(crate) u32);
+pub struct Code(pub(crate) u32);
 
 /// A function's result.
 pub(crate) type Answer<T = ()> = Result<T, Code>;

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
 use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
+use emu_driver::calls;
 use emu_driver::process::lock;
 use ptx_emu::Fault;
 
-use crate::calls;
 use crate::code::{Answer, Code};
 use crate::faults;
 use crate::settings::settings;

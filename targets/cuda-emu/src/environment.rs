@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bus_cost::{CountCosts, ENTRY, Report};
+use emu_driver::calls::print_at_exit;
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
-use crate::calls::print_at_exit;
 use crate::code::{Answer, Code};
 use crate::driver::add_gpu;
 use crate::state::gpu::GpuOptions;

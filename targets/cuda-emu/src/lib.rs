@@ -18,7 +18,7 @@
 //! | [`driver`] | the state of the process: GPUs, contexts, and which one is current |
 //! | `state` | contexts, and what they own |
 //! | `image`, `jit` | the PTX in images; the log of compiler and linker |
-//! | `code`, `pointers`, `settings`, `faults`, `calls` | results, arguments, settings, injected failures, counts of calls |
+//! | `code`, `pointers`, `settings`, `faults` | results, arguments, settings, injected failures |
 
 #![allow(missing_docs, reason = "NVIDIA documents its functions")]
 #![allow(non_snake_case, reason = "NVIDIA's names")]
@@ -32,7 +32,6 @@
 )]
 
 pub mod api;
-mod calls;
 mod code;
 pub mod driver;
 mod environment;

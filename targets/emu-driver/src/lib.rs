@@ -2,10 +2,14 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`process`] | handles, settings, locks |
+//! | [`calls`] | counts of calls by function |
 //! | [`faults`] | injected failures |
 //! | [`fill`] | the contents of new memory |
+//! | [`pointers`] | arguments from C callers |
+//! | [`process`] | handles, settings, locks |
 
+pub mod calls;
 pub mod faults;
 pub mod fill;
+pub mod pointers;
 pub mod process;

@@ -36,6 +36,33 @@ pub const HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP: hsa_status_t = 4132;
 pub const HSA_STATUS_ERROR_INVALID_RUNTIME_STATE: hsa_status_t = 4133;
 pub const HSA_STATUS_ERROR_FATAL: hsa_status_t = 4134;
 pub type hsa_status_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_dim3_s {
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_dim3_s"][::core::mem::size_of::<hsa_dim3_s>() - 12usize];
+    ["Alignment of hsa_dim3_s"][::core::mem::align_of::<hsa_dim3_s>() - 4usize];
+    ["Offset of field: hsa_dim3_s::x"][::core::mem::offset_of!(hsa_dim3_s, x) - 0usize];
+    ["Offset of field: hsa_dim3_s::y"][::core::mem::offset_of!(hsa_dim3_s, y) - 4usize];
+    ["Offset of field: hsa_dim3_s::z"][::core::mem::offset_of!(hsa_dim3_s, z) - 8usize];
+};
+pub type hsa_dim3_t = hsa_dim3_s;
+pub const HSA_ACCESS_PERMISSION_RO: hsa_access_permission_t = 1;
+pub const HSA_ACCESS_PERMISSION_WO: hsa_access_permission_t = 2;
+pub const HSA_ACCESS_PERMISSION_RW: hsa_access_permission_t = 3;
+pub type hsa_access_permission_t = ::core::ffi::c_uint;
+pub type hsa_file_t = ::core::ffi::c_int;
+pub const HSA_ENDIANNESS_LITTLE: hsa_endianness_t = 0;
+pub const HSA_ENDIANNESS_BIG: hsa_endianness_t = 1;
+pub type hsa_endianness_t = ::core::ffi::c_uint;
+pub const HSA_MACHINE_MODEL_SMALL: hsa_machine_model_t = 0;
+pub const HSA_MACHINE_MODEL_LARGE: hsa_machine_model_t = 1;
+pub type hsa_machine_model_t = ::core::ffi::c_uint;
 pub const HSA_PROFILE_BASE: hsa_profile_t = 0;
 pub const HSA_PROFILE_FULL: hsa_profile_t = 1;
 pub type hsa_profile_t = ::core::ffi::c_uint;
@@ -51,6 +78,17 @@ pub const HSA_AMD_SYSTEM_INFO_BUILD_VERSION: hsa_system_info_t = 512;
 pub const HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: hsa_system_info_t = 513;
 pub const HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: hsa_system_info_t = 514;
 pub type hsa_system_info_t = ::core::ffi::c_uint;
+pub const HSA_EXTENSION_FINALIZER: hsa_extension_t = 0;
+pub const HSA_EXTENSION_IMAGES: hsa_extension_t = 1;
+pub const HSA_EXTENSION_PERFORMANCE_COUNTERS: hsa_extension_t = 2;
+pub const HSA_EXTENSION_PROFILING_EVENTS: hsa_extension_t = 3;
+pub const HSA_EXTENSION_STD_LAST: hsa_extension_t = 3;
+pub const HSA_AMD_FIRST_EXTENSION: hsa_extension_t = 512;
+pub const HSA_EXTENSION_AMD_PROFILER: hsa_extension_t = 512;
+pub const HSA_EXTENSION_AMD_LOADER: hsa_extension_t = 513;
+pub const HSA_EXTENSION_AMD_AQLPROFILE: hsa_extension_t = 514;
+pub const HSA_AMD_LAST_EXTENSION: hsa_extension_t = 514;
+pub type hsa_extension_t = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_agent_s {
@@ -63,6 +101,9 @@ const _: () = {
     ["Offset of field: hsa_agent_s::handle"][::core::mem::offset_of!(hsa_agent_s, handle) - 0usize];
 };
 pub type hsa_agent_t = hsa_agent_s;
+pub const HSA_AGENT_FEATURE_KERNEL_DISPATCH: hsa_agent_feature_t = 1;
+pub const HSA_AGENT_FEATURE_AGENT_DISPATCH: hsa_agent_feature_t = 2;
+pub type hsa_agent_feature_t = ::core::ffi::c_uint;
 pub const HSA_DEVICE_TYPE_CPU: hsa_device_type_t = 0;
 pub const HSA_DEVICE_TYPE_GPU: hsa_device_type_t = 1;
 pub const HSA_DEVICE_TYPE_DSP: hsa_device_type_t = 2;
@@ -97,6 +138,26 @@ pub const HSA_AGENT_INFO_EXTENSIONS: hsa_agent_info_t = 20;
 pub const HSA_AGENT_INFO_VERSION_MAJOR: hsa_agent_info_t = 21;
 pub const HSA_AGENT_INFO_VERSION_MINOR: hsa_agent_info_t = 22;
 pub type hsa_agent_info_t = ::core::ffi::c_uint;
+pub const HSA_EXCEPTION_POLICY_BREAK: hsa_exception_policy_t = 1;
+pub const HSA_EXCEPTION_POLICY_DETECT: hsa_exception_policy_t = 2;
+pub type hsa_exception_policy_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_cache_s {
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_cache_s"][::core::mem::size_of::<hsa_cache_s>() - 8usize];
+    ["Alignment of hsa_cache_s"][::core::mem::align_of::<hsa_cache_s>() - 8usize];
+    ["Offset of field: hsa_cache_s::handle"][::core::mem::offset_of!(hsa_cache_s, handle) - 0usize];
+};
+pub type hsa_cache_t = hsa_cache_s;
+pub const HSA_CACHE_INFO_NAME_LENGTH: hsa_cache_info_t = 0;
+pub const HSA_CACHE_INFO_NAME: hsa_cache_info_t = 1;
+pub const HSA_CACHE_INFO_LEVEL: hsa_cache_info_t = 2;
+pub const HSA_CACHE_INFO_SIZE: hsa_cache_info_t = 3;
+pub type hsa_cache_info_t = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_signal_s {
@@ -119,11 +180,40 @@ pub type hsa_signal_condition_t = ::core::ffi::c_uint;
 pub const HSA_WAIT_STATE_BLOCKED: hsa_wait_state_t = 0;
 pub const HSA_WAIT_STATE_ACTIVE: hsa_wait_state_t = 1;
 pub type hsa_wait_state_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_signal_group_s {
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_signal_group_s"][::core::mem::size_of::<hsa_signal_group_s>() - 8usize];
+    ["Alignment of hsa_signal_group_s"][::core::mem::align_of::<hsa_signal_group_s>() - 8usize];
+    ["Offset of field: hsa_signal_group_s::handle"]
+        [::core::mem::offset_of!(hsa_signal_group_s, handle) - 0usize];
+};
+pub type hsa_signal_group_t = hsa_signal_group_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_region_s {
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_region_s"][::core::mem::size_of::<hsa_region_s>() - 8usize];
+    ["Alignment of hsa_region_s"][::core::mem::align_of::<hsa_region_s>() - 8usize];
+    ["Offset of field: hsa_region_s::handle"]
+        [::core::mem::offset_of!(hsa_region_s, handle) - 0usize];
+};
+pub type hsa_region_t = hsa_region_s;
 pub const HSA_QUEUE_TYPE_MULTI: hsa_queue_type_t = 0;
 pub const HSA_QUEUE_TYPE_SINGLE: hsa_queue_type_t = 1;
 pub const HSA_QUEUE_TYPE_COOPERATIVE: hsa_queue_type_t = 2;
 pub type hsa_queue_type_t = ::core::ffi::c_uint;
 pub type hsa_queue_type32_t = u32;
+pub const HSA_QUEUE_FEATURE_KERNEL_DISPATCH: hsa_queue_feature_t = 1;
+pub const HSA_QUEUE_FEATURE_AGENT_DISPATCH: hsa_queue_feature_t = 2;
+pub type hsa_queue_feature_t = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_queue_s {
@@ -238,6 +328,39 @@ const _: () = {
 pub type hsa_kernel_dispatch_packet_t = hsa_kernel_dispatch_packet_s;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct hsa_agent_dispatch_packet_s {
+    pub header: u16,
+    pub type_: u16,
+    pub reserved0: u32,
+    pub return_address: *mut ::core::ffi::c_void,
+    pub arg: [u64; 4usize],
+    pub reserved2: u64,
+    pub completion_signal: hsa_signal_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_agent_dispatch_packet_s"]
+        [::core::mem::size_of::<hsa_agent_dispatch_packet_s>() - 64usize];
+    ["Alignment of hsa_agent_dispatch_packet_s"]
+        [::core::mem::align_of::<hsa_agent_dispatch_packet_s>() - 8usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::header"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, header) - 0usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::type_"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, type_) - 2usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::reserved0"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, reserved0) - 4usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::return_address"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, return_address) - 8usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::arg"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, arg) - 16usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::reserved2"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, reserved2) - 48usize];
+    ["Offset of field: hsa_agent_dispatch_packet_s::completion_signal"]
+        [::core::mem::offset_of!(hsa_agent_dispatch_packet_s, completion_signal) - 56usize];
+};
+pub type hsa_agent_dispatch_packet_t = hsa_agent_dispatch_packet_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct hsa_barrier_and_packet_s {
     pub header: u16,
     pub reserved0: u16,
@@ -268,6 +391,55 @@ const _: () = {
 pub type hsa_barrier_and_packet_t = hsa_barrier_and_packet_s;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct hsa_barrier_or_packet_s {
+    pub header: u16,
+    pub reserved0: u16,
+    pub reserved1: u32,
+    pub dep_signal: [hsa_signal_t; 5usize],
+    pub reserved2: u64,
+    pub completion_signal: hsa_signal_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_barrier_or_packet_s"]
+        [::core::mem::size_of::<hsa_barrier_or_packet_s>() - 64usize];
+    ["Alignment of hsa_barrier_or_packet_s"]
+        [::core::mem::align_of::<hsa_barrier_or_packet_s>() - 8usize];
+    ["Offset of field: hsa_barrier_or_packet_s::header"]
+        [::core::mem::offset_of!(hsa_barrier_or_packet_s, header) - 0usize];
+    ["Offset of field: hsa_barrier_or_packet_s::reserved0"]
+        [::core::mem::offset_of!(hsa_barrier_or_packet_s, reserved0) - 2usize];
+    ["Offset of field: hsa_barrier_or_packet_s::reserved1"]
+        [::core::mem::offset_of!(hsa_barrier_or_packet_s, reserved1) - 4usize];
+    ["Offset of field: hsa_barrier_or_packet_s::dep_signal"]
+        [::core::mem::offset_of!(hsa_barrier_or_packet_s, dep_signal) - 8usize];
+    ["Offset of field: hsa_barrier_or_packet_s::reserved2"]
+        [::core::mem::offset_of!(hsa_barrier_or_packet_s, reserved2) - 48usize];
+    ["Offset of field: hsa_barrier_or_packet_s::completion_signal"]
+        [::core::mem::offset_of!(hsa_barrier_or_packet_s, completion_signal) - 56usize];
+};
+pub type hsa_barrier_or_packet_t = hsa_barrier_or_packet_s;
+pub const HSA_REGION_SEGMENT_GLOBAL: hsa_region_segment_t = 0;
+pub const HSA_REGION_SEGMENT_READONLY: hsa_region_segment_t = 1;
+pub const HSA_REGION_SEGMENT_PRIVATE: hsa_region_segment_t = 2;
+pub const HSA_REGION_SEGMENT_GROUP: hsa_region_segment_t = 3;
+pub const HSA_REGION_SEGMENT_KERNARG: hsa_region_segment_t = 4;
+pub type hsa_region_segment_t = ::core::ffi::c_uint;
+pub const HSA_REGION_GLOBAL_FLAG_KERNARG: hsa_region_global_flag_t = 1;
+pub const HSA_REGION_GLOBAL_FLAG_FINE_GRAINED: hsa_region_global_flag_t = 2;
+pub const HSA_REGION_GLOBAL_FLAG_COARSE_GRAINED: hsa_region_global_flag_t = 4;
+pub type hsa_region_global_flag_t = ::core::ffi::c_uint;
+pub const HSA_REGION_INFO_SEGMENT: hsa_region_info_t = 0;
+pub const HSA_REGION_INFO_GLOBAL_FLAGS: hsa_region_info_t = 1;
+pub const HSA_REGION_INFO_SIZE: hsa_region_info_t = 2;
+pub const HSA_REGION_INFO_ALLOC_MAX_SIZE: hsa_region_info_t = 4;
+pub const HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE: hsa_region_info_t = 8;
+pub const HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED: hsa_region_info_t = 5;
+pub const HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE: hsa_region_info_t = 6;
+pub const HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT: hsa_region_info_t = 7;
+pub type hsa_region_info_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct hsa_isa_s {
     pub handle: u64,
 }
@@ -294,6 +466,31 @@ pub const HSA_ISA_INFO_GRID_MAX_DIM: hsa_isa_info_t = 14;
 pub const HSA_ISA_INFO_GRID_MAX_SIZE: hsa_isa_info_t = 16;
 pub const HSA_ISA_INFO_FBARRIER_MAX_SIZE: hsa_isa_info_t = 17;
 pub type hsa_isa_info_t = ::core::ffi::c_uint;
+pub const HSA_FP_TYPE_16: hsa_fp_type_t = 1;
+pub const HSA_FP_TYPE_32: hsa_fp_type_t = 2;
+pub const HSA_FP_TYPE_64: hsa_fp_type_t = 4;
+pub type hsa_fp_type_t = ::core::ffi::c_uint;
+pub const HSA_FLUSH_MODE_FTZ: hsa_flush_mode_t = 1;
+pub const HSA_FLUSH_MODE_NON_FTZ: hsa_flush_mode_t = 2;
+pub type hsa_flush_mode_t = ::core::ffi::c_uint;
+pub const HSA_ROUND_METHOD_SINGLE: hsa_round_method_t = 1;
+pub const HSA_ROUND_METHOD_DOUBLE: hsa_round_method_t = 2;
+pub type hsa_round_method_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_wavefront_s {
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_wavefront_s"][::core::mem::size_of::<hsa_wavefront_s>() - 8usize];
+    ["Alignment of hsa_wavefront_s"][::core::mem::align_of::<hsa_wavefront_s>() - 8usize];
+    ["Offset of field: hsa_wavefront_s::handle"]
+        [::core::mem::offset_of!(hsa_wavefront_s, handle) - 0usize];
+};
+pub type hsa_wavefront_t = hsa_wavefront_s;
+pub const HSA_WAVEFRONT_INFO_SIZE: hsa_wavefront_info_t = 0;
+pub type hsa_wavefront_info_t = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_code_object_reader_s {
@@ -322,6 +519,9 @@ const _: () = {
         [::core::mem::offset_of!(hsa_executable_s, handle) - 0usize];
 };
 pub type hsa_executable_t = hsa_executable_s;
+pub const HSA_EXECUTABLE_STATE_UNFROZEN: hsa_executable_state_t = 0;
+pub const HSA_EXECUTABLE_STATE_FROZEN: hsa_executable_state_t = 1;
+pub type hsa_executable_state_t = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_loaded_code_object_s {
@@ -337,6 +537,10 @@ const _: () = {
         [::core::mem::offset_of!(hsa_loaded_code_object_s, handle) - 0usize];
 };
 pub type hsa_loaded_code_object_t = hsa_loaded_code_object_s;
+pub const HSA_EXECUTABLE_INFO_PROFILE: hsa_executable_info_t = 1;
+pub const HSA_EXECUTABLE_INFO_STATE: hsa_executable_info_t = 2;
+pub const HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE: hsa_executable_info_t = 3;
+pub type hsa_executable_info_t = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_executable_symbol_s {
@@ -355,6 +559,15 @@ pub const HSA_SYMBOL_KIND_VARIABLE: hsa_symbol_kind_t = 0;
 pub const HSA_SYMBOL_KIND_KERNEL: hsa_symbol_kind_t = 1;
 pub const HSA_SYMBOL_KIND_INDIRECT_FUNCTION: hsa_symbol_kind_t = 2;
 pub type hsa_symbol_kind_t = ::core::ffi::c_uint;
+pub const HSA_SYMBOL_LINKAGE_MODULE: hsa_symbol_linkage_t = 0;
+pub const HSA_SYMBOL_LINKAGE_PROGRAM: hsa_symbol_linkage_t = 1;
+pub type hsa_symbol_linkage_t = ::core::ffi::c_uint;
+pub const HSA_VARIABLE_ALLOCATION_AGENT: hsa_variable_allocation_t = 0;
+pub const HSA_VARIABLE_ALLOCATION_PROGRAM: hsa_variable_allocation_t = 1;
+pub type hsa_variable_allocation_t = ::core::ffi::c_uint;
+pub const HSA_VARIABLE_SEGMENT_GLOBAL: hsa_variable_segment_t = 0;
+pub const HSA_VARIABLE_SEGMENT_READONLY: hsa_variable_segment_t = 1;
+pub type hsa_variable_segment_t = ::core::ffi::c_uint;
 pub const HSA_EXECUTABLE_SYMBOL_INFO_TYPE: hsa_executable_symbol_info_t = 0;
 pub const HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH: hsa_executable_symbol_info_t = 1;
 pub const HSA_EXECUTABLE_SYMBOL_INFO_NAME: hsa_executable_symbol_info_t = 2;
@@ -381,6 +594,127 @@ pub const HSA_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_OBJECT: hsa_executable_sy
 pub const HSA_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_CALL_CONVENTION:
     hsa_executable_symbol_info_t = 16;
 pub type hsa_executable_symbol_info_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_code_object_s {
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_code_object_s"][::core::mem::size_of::<hsa_code_object_s>() - 8usize];
+    ["Alignment of hsa_code_object_s"][::core::mem::align_of::<hsa_code_object_s>() - 8usize];
+    ["Offset of field: hsa_code_object_s::handle"]
+        [::core::mem::offset_of!(hsa_code_object_s, handle) - 0usize];
+};
+pub type hsa_code_object_t = hsa_code_object_s;
+pub const HSA_CODE_OBJECT_TYPE_PROGRAM: hsa_code_object_type_t = 0;
+pub type hsa_code_object_type_t = ::core::ffi::c_uint;
+pub const HSA_CODE_OBJECT_INFO_VERSION: hsa_code_object_info_t = 0;
+pub const HSA_CODE_OBJECT_INFO_TYPE: hsa_code_object_info_t = 1;
+pub const HSA_CODE_OBJECT_INFO_ISA: hsa_code_object_info_t = 2;
+pub const HSA_CODE_OBJECT_INFO_MACHINE_MODEL: hsa_code_object_info_t = 3;
+pub const HSA_CODE_OBJECT_INFO_PROFILE: hsa_code_object_info_t = 4;
+pub const HSA_CODE_OBJECT_INFO_DEFAULT_FLOAT_ROUNDING_MODE: hsa_code_object_info_t = 5;
+pub type hsa_code_object_info_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_code_symbol_s {
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_code_symbol_s"][::core::mem::size_of::<hsa_code_symbol_s>() - 8usize];
+    ["Alignment of hsa_code_symbol_s"][::core::mem::align_of::<hsa_code_symbol_s>() - 8usize];
+    ["Offset of field: hsa_code_symbol_s::handle"]
+        [::core::mem::offset_of!(hsa_code_symbol_s, handle) - 0usize];
+};
+pub type hsa_code_symbol_t = hsa_code_symbol_s;
+pub const HSA_CODE_SYMBOL_INFO_TYPE: hsa_code_symbol_info_t = 0;
+pub const HSA_CODE_SYMBOL_INFO_NAME_LENGTH: hsa_code_symbol_info_t = 1;
+pub const HSA_CODE_SYMBOL_INFO_NAME: hsa_code_symbol_info_t = 2;
+pub const HSA_CODE_SYMBOL_INFO_MODULE_NAME_LENGTH: hsa_code_symbol_info_t = 3;
+pub const HSA_CODE_SYMBOL_INFO_MODULE_NAME: hsa_code_symbol_info_t = 4;
+pub const HSA_CODE_SYMBOL_INFO_LINKAGE: hsa_code_symbol_info_t = 5;
+pub const HSA_CODE_SYMBOL_INFO_IS_DEFINITION: hsa_code_symbol_info_t = 17;
+pub const HSA_CODE_SYMBOL_INFO_VARIABLE_ALLOCATION: hsa_code_symbol_info_t = 6;
+pub const HSA_CODE_SYMBOL_INFO_VARIABLE_SEGMENT: hsa_code_symbol_info_t = 7;
+pub const HSA_CODE_SYMBOL_INFO_VARIABLE_ALIGNMENT: hsa_code_symbol_info_t = 8;
+pub const HSA_CODE_SYMBOL_INFO_VARIABLE_SIZE: hsa_code_symbol_info_t = 9;
+pub const HSA_CODE_SYMBOL_INFO_VARIABLE_IS_CONST: hsa_code_symbol_info_t = 10;
+pub const HSA_CODE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE: hsa_code_symbol_info_t = 11;
+pub const HSA_CODE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT: hsa_code_symbol_info_t = 12;
+pub const HSA_CODE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE: hsa_code_symbol_info_t = 13;
+pub const HSA_CODE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE: hsa_code_symbol_info_t = 14;
+pub const HSA_CODE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK: hsa_code_symbol_info_t = 15;
+pub const HSA_CODE_SYMBOL_INFO_KERNEL_CALL_CONVENTION: hsa_code_symbol_info_t = 18;
+pub const HSA_CODE_SYMBOL_INFO_INDIRECT_FUNCTION_CALL_CONVENTION: hsa_code_symbol_info_t = 16;
+pub type hsa_code_symbol_info_t = ::core::ffi::c_uint;
+pub type hsa_signal_condition32_t = u32;
+pub const HSA_AMD_PACKET_TYPE_BARRIER_VALUE: hsa_amd_packet_type_t = 2;
+pub type hsa_amd_packet_type_t = ::core::ffi::c_uint;
+pub type hsa_amd_packet_type8_t = u8;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_amd_packet_header_s {
+    pub header: u16,
+    pub AmdFormat: hsa_amd_packet_type8_t,
+    pub reserved: u8,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_amd_packet_header_s"][::core::mem::size_of::<hsa_amd_packet_header_s>() - 4usize];
+    ["Alignment of hsa_amd_packet_header_s"]
+        [::core::mem::align_of::<hsa_amd_packet_header_s>() - 2usize];
+    ["Offset of field: hsa_amd_packet_header_s::header"]
+        [::core::mem::offset_of!(hsa_amd_packet_header_s, header) - 0usize];
+    ["Offset of field: hsa_amd_packet_header_s::AmdFormat"]
+        [::core::mem::offset_of!(hsa_amd_packet_header_s, AmdFormat) - 2usize];
+    ["Offset of field: hsa_amd_packet_header_s::reserved"]
+        [::core::mem::offset_of!(hsa_amd_packet_header_s, reserved) - 3usize];
+};
+pub type hsa_amd_vendor_packet_header_t = hsa_amd_packet_header_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_amd_barrier_value_packet_s {
+    pub header: hsa_amd_vendor_packet_header_t,
+    pub reserved0: u32,
+    pub signal: hsa_signal_t,
+    pub value: hsa_signal_value_t,
+    pub mask: hsa_signal_value_t,
+    pub cond: hsa_signal_condition32_t,
+    pub reserved1: u32,
+    pub reserved2: u64,
+    pub reserved3: u64,
+    pub completion_signal: hsa_signal_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_amd_barrier_value_packet_s"]
+        [::core::mem::size_of::<hsa_amd_barrier_value_packet_s>() - 64usize];
+    ["Alignment of hsa_amd_barrier_value_packet_s"]
+        [::core::mem::align_of::<hsa_amd_barrier_value_packet_s>() - 8usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::header"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, header) - 0usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::reserved0"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, reserved0) - 4usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::signal"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, signal) - 8usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::value"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, value) - 16usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::mask"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, mask) - 24usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::cond"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, cond) - 32usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::reserved1"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, reserved1) - 36usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::reserved2"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, reserved2) - 40usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::reserved3"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, reserved3) - 48usize];
+    ["Offset of field: hsa_amd_barrier_value_packet_s::completion_signal"]
+        [::core::mem::offset_of!(hsa_amd_barrier_value_packet_s, completion_signal) - 56usize];
+};
+pub type hsa_amd_barrier_value_packet_t = hsa_amd_barrier_value_packet_s;
 pub const HSA_STATUS_ERROR_INVALID_MEMORY_POOL: _bindgen_ty_3 = 40;
 pub const HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: _bindgen_ty_3 = 41;
 pub const HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION: _bindgen_ty_3 = 42;
@@ -409,6 +743,49 @@ pub const HSA_AMD_AGENT_INFO_ASIC_REVISION: hsa_amd_agent_info_s = 40978;
 pub const HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS: hsa_amd_agent_info_s = 40979;
 pub const HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: hsa_amd_agent_info_s = 40980;
 pub type hsa_amd_agent_info_s = ::core::ffi::c_uint;
+pub const HSA_AMD_COHERENCY_TYPE_COHERENT: hsa_amd_coherency_type_s = 0;
+pub const HSA_AMD_COHERENCY_TYPE_NONCOHERENT: hsa_amd_coherency_type_s = 1;
+pub type hsa_amd_coherency_type_s = ::core::ffi::c_uint;
+pub use self::hsa_amd_coherency_type_s as hsa_amd_coherency_type_t;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_amd_profiling_dispatch_time_s {
+    pub start: u64,
+    pub end: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_amd_profiling_dispatch_time_s"]
+        [::core::mem::size_of::<hsa_amd_profiling_dispatch_time_s>() - 16usize];
+    ["Alignment of hsa_amd_profiling_dispatch_time_s"]
+        [::core::mem::align_of::<hsa_amd_profiling_dispatch_time_s>() - 8usize];
+    ["Offset of field: hsa_amd_profiling_dispatch_time_s::start"]
+        [::core::mem::offset_of!(hsa_amd_profiling_dispatch_time_s, start) - 0usize];
+    ["Offset of field: hsa_amd_profiling_dispatch_time_s::end"]
+        [::core::mem::offset_of!(hsa_amd_profiling_dispatch_time_s, end) - 8usize];
+};
+pub type hsa_amd_profiling_dispatch_time_t = hsa_amd_profiling_dispatch_time_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_amd_profiling_async_copy_time_s {
+    pub start: u64,
+    pub end: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_amd_profiling_async_copy_time_s"]
+        [::core::mem::size_of::<hsa_amd_profiling_async_copy_time_s>() - 16usize];
+    ["Alignment of hsa_amd_profiling_async_copy_time_s"]
+        [::core::mem::align_of::<hsa_amd_profiling_async_copy_time_s>() - 8usize];
+    ["Offset of field: hsa_amd_profiling_async_copy_time_s::start"]
+        [::core::mem::offset_of!(hsa_amd_profiling_async_copy_time_s, start) - 0usize];
+    ["Offset of field: hsa_amd_profiling_async_copy_time_s::end"]
+        [::core::mem::offset_of!(hsa_amd_profiling_async_copy_time_s, end) - 8usize];
+};
+pub type hsa_amd_profiling_async_copy_time_t = hsa_amd_profiling_async_copy_time_s;
+pub const HSA_AMD_SIGNAL_AMD_GPU_ONLY: hsa_amd_signal_attribute_t = 1;
+pub const HSA_AMD_SIGNAL_IPC: hsa_amd_signal_attribute_t = 2;
+pub type hsa_amd_signal_attribute_t = ::core::ffi::c_uint;
 pub type hsa_amd_signal_handler = ::core::option::Option<
     unsafe extern "C" fn(value: hsa_signal_value_t, arg: *mut ::core::ffi::c_void) -> bool,
 >;
@@ -444,10 +821,79 @@ pub const HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT: hsa_amd_memory_pool_
 pub const HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: hsa_amd_memory_pool_info_t = 15;
 pub const HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE: hsa_amd_memory_pool_info_t = 16;
 pub type hsa_amd_memory_pool_info_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_pitched_ptr_s {
+    pub base: *mut ::core::ffi::c_void,
+    pub pitch: usize,
+    pub slice: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_pitched_ptr_s"][::core::mem::size_of::<hsa_pitched_ptr_s>() - 24usize];
+    ["Alignment of hsa_pitched_ptr_s"][::core::mem::align_of::<hsa_pitched_ptr_s>() - 8usize];
+    ["Offset of field: hsa_pitched_ptr_s::base"]
+        [::core::mem::offset_of!(hsa_pitched_ptr_s, base) - 0usize];
+    ["Offset of field: hsa_pitched_ptr_s::pitch"]
+        [::core::mem::offset_of!(hsa_pitched_ptr_s, pitch) - 8usize];
+    ["Offset of field: hsa_pitched_ptr_s::slice"]
+        [::core::mem::offset_of!(hsa_pitched_ptr_s, slice) - 16usize];
+};
+pub type hsa_pitched_ptr_t = hsa_pitched_ptr_s;
+pub const hsaHostToHost: hsa_amd_copy_direction_t = 0;
+pub const hsaHostToDevice: hsa_amd_copy_direction_t = 1;
+pub const hsaDeviceToHost: hsa_amd_copy_direction_t = 2;
+pub const hsaDeviceToDevice: hsa_amd_copy_direction_t = 3;
+pub type hsa_amd_copy_direction_t = ::core::ffi::c_uint;
 pub const HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED: hsa_amd_memory_pool_access_t = 0;
 pub const HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT: hsa_amd_memory_pool_access_t = 1;
 pub const HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT: hsa_amd_memory_pool_access_t = 2;
 pub type hsa_amd_memory_pool_access_t = ::core::ffi::c_uint;
+pub const HSA_AMD_LINK_INFO_TYPE_HYPERTRANSPORT: hsa_amd_link_info_type_t = 0;
+pub const HSA_AMD_LINK_INFO_TYPE_QPI: hsa_amd_link_info_type_t = 1;
+pub const HSA_AMD_LINK_INFO_TYPE_PCIE: hsa_amd_link_info_type_t = 2;
+pub const HSA_AMD_LINK_INFO_TYPE_INFINBAND: hsa_amd_link_info_type_t = 3;
+pub const HSA_AMD_LINK_INFO_TYPE_XGMI: hsa_amd_link_info_type_t = 4;
+pub type hsa_amd_link_info_type_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_amd_memory_pool_link_info_s {
+    pub min_latency: u32,
+    pub max_latency: u32,
+    pub min_bandwidth: u32,
+    pub max_bandwidth: u32,
+    pub atomic_support_32bit: bool,
+    pub atomic_support_64bit: bool,
+    pub coherent_support: bool,
+    pub link_type: hsa_amd_link_info_type_t,
+    pub numa_distance: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_amd_memory_pool_link_info_s"]
+        [::core::mem::size_of::<hsa_amd_memory_pool_link_info_s>() - 28usize];
+    ["Alignment of hsa_amd_memory_pool_link_info_s"]
+        [::core::mem::align_of::<hsa_amd_memory_pool_link_info_s>() - 4usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::min_latency"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, min_latency) - 0usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::max_latency"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, max_latency) - 4usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::min_bandwidth"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, min_bandwidth) - 8usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::max_bandwidth"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, max_bandwidth) - 12usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::atomic_support_32bit"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, atomic_support_32bit) - 16usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::atomic_support_64bit"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, atomic_support_64bit) - 17usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::coherent_support"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, coherent_support) - 18usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::link_type"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, link_type) - 20usize];
+    ["Offset of field: hsa_amd_memory_pool_link_info_s::numa_distance"]
+        [::core::mem::offset_of!(hsa_amd_memory_pool_link_info_s, numa_distance) - 24usize];
+};
+pub type hsa_amd_memory_pool_link_info_t = hsa_amd_memory_pool_link_info_s;
 pub const HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS: hsa_amd_agent_memory_pool_info_t = 0;
 pub const HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: hsa_amd_agent_memory_pool_info_t = 1;
 pub const HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: hsa_amd_agent_memory_pool_info_t = 2;
@@ -496,6 +942,15 @@ pub type hsa_amd_pointer_info_t = hsa_amd_pointer_info_s;
 pub const HSA_AMD_GPU_MEMORY_FAULT_EVENT: hsa_amd_event_type_s = 0;
 pub type hsa_amd_event_type_s = ::core::ffi::c_uint;
 pub use self::hsa_amd_event_type_s as hsa_amd_event_type_t;
+pub const HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT: hsa_amd_memory_fault_reason_t = 1;
+pub const HSA_AMD_MEMORY_FAULT_READ_ONLY: hsa_amd_memory_fault_reason_t = 2;
+pub const HSA_AMD_MEMORY_FAULT_NX: hsa_amd_memory_fault_reason_t = 4;
+pub const HSA_AMD_MEMORY_FAULT_HOST_ONLY: hsa_amd_memory_fault_reason_t = 8;
+pub const HSA_AMD_MEMORY_FAULT_DRAMECC: hsa_amd_memory_fault_reason_t = 16;
+pub const HSA_AMD_MEMORY_FAULT_IMPRECISE: hsa_amd_memory_fault_reason_t = 32;
+pub const HSA_AMD_MEMORY_FAULT_SRAMECC: hsa_amd_memory_fault_reason_t = 64;
+pub const HSA_AMD_MEMORY_FAULT_HANG: hsa_amd_memory_fault_reason_t = -2147483648;
+pub type hsa_amd_memory_fault_reason_t = ::core::ffi::c_int;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hsa_amd_gpu_memory_fault_info_s {
@@ -551,8 +1006,600 @@ pub type hsa_amd_system_event_callback_t = ::core::option::Option<
         data: *mut ::core::ffi::c_void,
     ) -> hsa_status_t,
 >;
+pub const HSA_AMD_QUEUE_PRIORITY_LOW: hsa_amd_queue_priority_s = 0;
+pub const HSA_AMD_QUEUE_PRIORITY_NORMAL: hsa_amd_queue_priority_s = 1;
+pub const HSA_AMD_QUEUE_PRIORITY_HIGH: hsa_amd_queue_priority_s = 2;
+pub type hsa_amd_queue_priority_s = ::core::ffi::c_uint;
+pub use self::hsa_amd_queue_priority_s as hsa_amd_queue_priority_t;
+pub type hsa_amd_deallocation_callback_t = ::core::option::Option<
+    unsafe extern "C" fn(ptr: *mut ::core::ffi::c_void, user_data: *mut ::core::ffi::c_void),
+>;
+pub const HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_NONE:
+    hsa_ven_amd_loader_code_object_storage_type_t = 0;
+pub const HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_FILE:
+    hsa_ven_amd_loader_code_object_storage_type_t = 1;
+pub const HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY:
+    hsa_ven_amd_loader_code_object_storage_type_t = 2;
+pub type hsa_ven_amd_loader_code_object_storage_type_t = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_ven_amd_loader_segment_descriptor_s {
+    pub agent: hsa_agent_t,
+    pub executable: hsa_executable_t,
+    pub code_object_storage_type: hsa_ven_amd_loader_code_object_storage_type_t,
+    pub code_object_storage_base: *const ::core::ffi::c_void,
+    pub code_object_storage_size: usize,
+    pub code_object_storage_offset: usize,
+    pub segment_base: *const ::core::ffi::c_void,
+    pub segment_size: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_ven_amd_loader_segment_descriptor_s"]
+        [::core::mem::size_of::<hsa_ven_amd_loader_segment_descriptor_s>() - 64usize];
+    ["Alignment of hsa_ven_amd_loader_segment_descriptor_s"]
+        [::core::mem::align_of::<hsa_ven_amd_loader_segment_descriptor_s>() - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::agent"]
+        [::core::mem::offset_of!(hsa_ven_amd_loader_segment_descriptor_s, agent) - 0usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::executable"]
+        [::core::mem::offset_of!(hsa_ven_amd_loader_segment_descriptor_s, executable) - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::code_object_storage_type"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_segment_descriptor_s,
+        code_object_storage_type
+    )
+        - 16usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::code_object_storage_base"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_segment_descriptor_s,
+        code_object_storage_base
+    )
+        - 24usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::code_object_storage_size"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_segment_descriptor_s,
+        code_object_storage_size
+    )
+        - 32usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::code_object_storage_offset"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_segment_descriptor_s,
+        code_object_storage_offset
+    )
+        - 40usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::segment_base"]
+        [::core::mem::offset_of!(hsa_ven_amd_loader_segment_descriptor_s, segment_base) - 48usize];
+    ["Offset of field: hsa_ven_amd_loader_segment_descriptor_s::segment_size"]
+        [::core::mem::offset_of!(hsa_ven_amd_loader_segment_descriptor_s, segment_size) - 56usize];
+};
+pub type hsa_ven_amd_loader_segment_descriptor_t = hsa_ven_amd_loader_segment_descriptor_s;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_PROGRAM:
+    hsa_ven_amd_loader_loaded_code_object_kind_t = 1;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT:
+    hsa_ven_amd_loader_loaded_code_object_kind_t = 2;
+pub type hsa_ven_amd_loader_loaded_code_object_kind_t = ::core::ffi::c_uint;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 1;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 2;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 3;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 4;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 5;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 6;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_FILE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 7;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 8;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 9;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 10;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 11;
+pub const HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
+    hsa_ven_amd_loader_loaded_code_object_info_e = 12;
+pub type hsa_ven_amd_loader_loaded_code_object_info_e = ::core::ffi::c_uint;
+pub use self::hsa_ven_amd_loader_loaded_code_object_info_e as hsa_ven_amd_loader_loaded_code_object_info_t;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_ven_amd_loader_1_00_pfn_s {
+    pub hsa_ven_amd_loader_query_host_address: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            host_address: *mut *const ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_segment_descriptors: ::core::option::Option<
+        unsafe extern "C" fn(
+            segment_descriptors: *mut hsa_ven_amd_loader_segment_descriptor_t,
+            num_segment_descriptors: *mut usize,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_executable: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            executable: *mut hsa_executable_t,
+        ) -> hsa_status_t,
+    >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_ven_amd_loader_1_00_pfn_s"]
+        [::core::mem::size_of::<hsa_ven_amd_loader_1_00_pfn_s>() - 24usize];
+    ["Alignment of hsa_ven_amd_loader_1_00_pfn_s"]
+        [::core::mem::align_of::<hsa_ven_amd_loader_1_00_pfn_s>() - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_00_pfn_s::hsa_ven_amd_loader_query_host_address"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_00_pfn_s,
+        hsa_ven_amd_loader_query_host_address
+    )
+        - 0usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_00_pfn_s::hsa_ven_amd_loader_query_segment_descriptors",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_00_pfn_s,
+        hsa_ven_amd_loader_query_segment_descriptors
+    ) - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_00_pfn_s::hsa_ven_amd_loader_query_executable"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_00_pfn_s,
+        hsa_ven_amd_loader_query_executable
+    )
+        - 16usize];
+};
+pub type hsa_ven_amd_loader_1_00_pfn_t = hsa_ven_amd_loader_1_00_pfn_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_ven_amd_loader_1_01_pfn_s {
+    pub hsa_ven_amd_loader_query_host_address: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            host_address: *mut *const ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_segment_descriptors: ::core::option::Option<
+        unsafe extern "C" fn(
+            segment_descriptors: *mut hsa_ven_amd_loader_segment_descriptor_t,
+            num_segment_descriptors: *mut usize,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_executable: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            executable: *mut hsa_executable_t,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_executable_iterate_loaded_code_objects: ::core::option::Option<
+        unsafe extern "C" fn(
+            executable: hsa_executable_t,
+            callback: ::core::option::Option<
+                unsafe extern "C" fn(
+                    executable: hsa_executable_t,
+                    loaded_code_object: hsa_loaded_code_object_t,
+                    data: *mut ::core::ffi::c_void,
+                ) -> hsa_status_t,
+            >,
+            data: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_loaded_code_object_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            loaded_code_object: hsa_loaded_code_object_t,
+            attribute: hsa_ven_amd_loader_loaded_code_object_info_t,
+            value: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_ven_amd_loader_1_01_pfn_s"]
+        [::core::mem::size_of::<hsa_ven_amd_loader_1_01_pfn_s>() - 40usize];
+    ["Alignment of hsa_ven_amd_loader_1_01_pfn_s"]
+        [::core::mem::align_of::<hsa_ven_amd_loader_1_01_pfn_s>() - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_01_pfn_s::hsa_ven_amd_loader_query_host_address"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_01_pfn_s,
+        hsa_ven_amd_loader_query_host_address
+    )
+        - 0usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_01_pfn_s::hsa_ven_amd_loader_query_segment_descriptors",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_01_pfn_s,
+        hsa_ven_amd_loader_query_segment_descriptors
+    ) - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_01_pfn_s::hsa_ven_amd_loader_query_executable"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_01_pfn_s,
+        hsa_ven_amd_loader_query_executable
+    )
+        - 16usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_01_pfn_s::hsa_ven_amd_loader_executable_iterate_loaded_code_objects",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_01_pfn_s,
+        hsa_ven_amd_loader_executable_iterate_loaded_code_objects
+    ) - 24usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_01_pfn_s::hsa_ven_amd_loader_loaded_code_object_get_info",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_01_pfn_s,
+        hsa_ven_amd_loader_loaded_code_object_get_info
+    ) - 32usize];
+};
+pub type hsa_ven_amd_loader_1_01_pfn_t = hsa_ven_amd_loader_1_01_pfn_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_ven_amd_loader_1_02_pfn_s {
+    pub hsa_ven_amd_loader_query_host_address: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            host_address: *mut *const ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_segment_descriptors: ::core::option::Option<
+        unsafe extern "C" fn(
+            segment_descriptors: *mut hsa_ven_amd_loader_segment_descriptor_t,
+            num_segment_descriptors: *mut usize,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_executable: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            executable: *mut hsa_executable_t,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_executable_iterate_loaded_code_objects: ::core::option::Option<
+        unsafe extern "C" fn(
+            executable: hsa_executable_t,
+            callback: ::core::option::Option<
+                unsafe extern "C" fn(
+                    executable: hsa_executable_t,
+                    loaded_code_object: hsa_loaded_code_object_t,
+                    data: *mut ::core::ffi::c_void,
+                ) -> hsa_status_t,
+            >,
+            data: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_loaded_code_object_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            loaded_code_object: hsa_loaded_code_object_t,
+            attribute: hsa_ven_amd_loader_loaded_code_object_info_t,
+            value: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size:
+        ::core::option::Option<
+            unsafe extern "C" fn(
+                file: hsa_file_t,
+                offset: usize,
+                size: usize,
+                code_object_reader: *mut hsa_code_object_reader_t,
+            ) -> hsa_status_t,
+        >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_ven_amd_loader_1_02_pfn_s"]
+        [::core::mem::size_of::<hsa_ven_amd_loader_1_02_pfn_s>() - 48usize];
+    ["Alignment of hsa_ven_amd_loader_1_02_pfn_s"]
+        [::core::mem::align_of::<hsa_ven_amd_loader_1_02_pfn_s>() - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_02_pfn_s::hsa_ven_amd_loader_query_host_address"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_02_pfn_s,
+        hsa_ven_amd_loader_query_host_address
+    )
+        - 0usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_02_pfn_s::hsa_ven_amd_loader_query_segment_descriptors",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_02_pfn_s,
+        hsa_ven_amd_loader_query_segment_descriptors
+    ) - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_02_pfn_s::hsa_ven_amd_loader_query_executable"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_02_pfn_s,
+        hsa_ven_amd_loader_query_executable
+    )
+        - 16usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_02_pfn_s::hsa_ven_amd_loader_executable_iterate_loaded_code_objects",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_02_pfn_s,
+        hsa_ven_amd_loader_executable_iterate_loaded_code_objects
+    ) - 24usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_02_pfn_s::hsa_ven_amd_loader_loaded_code_object_get_info",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_02_pfn_s,
+        hsa_ven_amd_loader_loaded_code_object_get_info
+    ) - 32usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_02_pfn_s::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_02_pfn_s,
+        hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size
+    ) - 40usize];
+};
+pub type hsa_ven_amd_loader_1_02_pfn_t = hsa_ven_amd_loader_1_02_pfn_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hsa_ven_amd_loader_1_03_pfn_s {
+    pub hsa_ven_amd_loader_query_host_address: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            host_address: *mut *const ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_segment_descriptors: ::core::option::Option<
+        unsafe extern "C" fn(
+            segment_descriptors: *mut hsa_ven_amd_loader_segment_descriptor_t,
+            num_segment_descriptors: *mut usize,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_query_executable: ::core::option::Option<
+        unsafe extern "C" fn(
+            device_address: *const ::core::ffi::c_void,
+            executable: *mut hsa_executable_t,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_executable_iterate_loaded_code_objects: ::core::option::Option<
+        unsafe extern "C" fn(
+            executable: hsa_executable_t,
+            callback: ::core::option::Option<
+                unsafe extern "C" fn(
+                    executable: hsa_executable_t,
+                    loaded_code_object: hsa_loaded_code_object_t,
+                    data: *mut ::core::ffi::c_void,
+                ) -> hsa_status_t,
+            >,
+            data: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_loaded_code_object_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            loaded_code_object: hsa_loaded_code_object_t,
+            attribute: hsa_ven_amd_loader_loaded_code_object_info_t,
+            value: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+    pub hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size:
+        ::core::option::Option<
+            unsafe extern "C" fn(
+                file: hsa_file_t,
+                offset: usize,
+                size: usize,
+                code_object_reader: *mut hsa_code_object_reader_t,
+            ) -> hsa_status_t,
+        >,
+    pub hsa_ven_amd_loader_iterate_executables: ::core::option::Option<
+        unsafe extern "C" fn(
+            callback: ::core::option::Option<
+                unsafe extern "C" fn(
+                    executable: hsa_executable_t,
+                    data: *mut ::core::ffi::c_void,
+                ) -> hsa_status_t,
+            >,
+            data: *mut ::core::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hsa_ven_amd_loader_1_03_pfn_s"]
+        [::core::mem::size_of::<hsa_ven_amd_loader_1_03_pfn_s>() - 56usize];
+    ["Alignment of hsa_ven_amd_loader_1_03_pfn_s"]
+        [::core::mem::align_of::<hsa_ven_amd_loader_1_03_pfn_s>() - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_query_host_address"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_query_host_address
+    )
+        - 0usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_query_segment_descriptors",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_query_segment_descriptors
+    ) - 8usize];
+    ["Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_query_executable"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_query_executable
+    )
+        - 16usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_executable_iterate_loaded_code_objects",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_executable_iterate_loaded_code_objects
+    ) - 24usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_loaded_code_object_get_info",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_loaded_code_object_get_info
+    ) - 32usize];
+    [
+        "Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size",
+    ][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size
+    ) - 40usize];
+    ["Offset of field: hsa_ven_amd_loader_1_03_pfn_s::hsa_ven_amd_loader_iterate_executables"][::core::mem::offset_of!(
+        hsa_ven_amd_loader_1_03_pfn_s,
+        hsa_ven_amd_loader_iterate_executables
+    )
+        - 48usize];
+};
+pub type hsa_ven_amd_loader_1_03_pfn_t = hsa_ven_amd_loader_1_03_pfn_s;
+pub type amd_queue_properties32_t = u32;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER_SHIFT: amd_queue_properties_t = 0;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER_WIDTH: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_IS_PTR64_SHIFT: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_IS_PTR64_WIDTH: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_IS_PTR64: amd_queue_properties_t = 2;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER_DEBUG_SGPRS_SHIFT: amd_queue_properties_t = 2;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER_DEBUG_SGPRS_WIDTH: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER_DEBUG_SGPRS: amd_queue_properties_t = 4;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_PROFILING_SHIFT: amd_queue_properties_t = 3;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_PROFILING_WIDTH: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_ENABLE_PROFILING: amd_queue_properties_t = 8;
+pub const AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE_SHIFT: amd_queue_properties_t = 4;
+pub const AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE_WIDTH: amd_queue_properties_t = 1;
+pub const AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE: amd_queue_properties_t = 16;
+pub const AMD_QUEUE_PROPERTIES_RESERVED1_SHIFT: amd_queue_properties_t = 5;
+pub const AMD_QUEUE_PROPERTIES_RESERVED1_WIDTH: amd_queue_properties_t = 27;
+pub const AMD_QUEUE_PROPERTIES_RESERVED1: amd_queue_properties_t = -32;
+pub type amd_queue_properties_t = ::core::ffi::c_int;
+#[repr(C)]
+#[repr(align(64))]
+#[derive(Debug, Copy, Clone)]
+pub struct amd_queue_s {
+    pub hsa_queue: hsa_queue_t,
+    pub reserved1: [u32; 4usize],
+    pub write_dispatch_id: u64,
+    pub group_segment_aperture_base_hi: u32,
+    pub private_segment_aperture_base_hi: u32,
+    pub max_cu_id: u32,
+    pub max_wave_id: u32,
+    pub max_legacy_doorbell_dispatch_id_plus_1: u64,
+    pub legacy_doorbell_lock: u32,
+    pub reserved2: [u32; 9usize],
+    pub read_dispatch_id: u64,
+    pub read_dispatch_id_field_base_byte_offset: u32,
+    pub compute_tmpring_size: u32,
+    pub scratch_resource_descriptor: [u32; 4usize],
+    pub scratch_backing_memory_location: u64,
+    pub scratch_backing_memory_byte_size: u64,
+    pub scratch_wave64_lane_byte_size: u32,
+    pub queue_properties: amd_queue_properties32_t,
+    pub reserved3: [u32; 2usize],
+    pub queue_inactive_signal: hsa_signal_t,
+    pub reserved4: [u32; 14usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of amd_queue_s"][::core::mem::size_of::<amd_queue_s>() - 256usize];
+    ["Alignment of amd_queue_s"][::core::mem::align_of::<amd_queue_s>() - 64usize];
+    ["Offset of field: amd_queue_s::hsa_queue"]
+        [::core::mem::offset_of!(amd_queue_s, hsa_queue) - 0usize];
+    ["Offset of field: amd_queue_s::reserved1"]
+        [::core::mem::offset_of!(amd_queue_s, reserved1) - 40usize];
+    ["Offset of field: amd_queue_s::write_dispatch_id"]
+        [::core::mem::offset_of!(amd_queue_s, write_dispatch_id) - 56usize];
+    ["Offset of field: amd_queue_s::group_segment_aperture_base_hi"]
+        [::core::mem::offset_of!(amd_queue_s, group_segment_aperture_base_hi) - 64usize];
+    ["Offset of field: amd_queue_s::private_segment_aperture_base_hi"]
+        [::core::mem::offset_of!(amd_queue_s, private_segment_aperture_base_hi) - 68usize];
+    ["Offset of field: amd_queue_s::max_cu_id"]
+        [::core::mem::offset_of!(amd_queue_s, max_cu_id) - 72usize];
+    ["Offset of field: amd_queue_s::max_wave_id"]
+        [::core::mem::offset_of!(amd_queue_s, max_wave_id) - 76usize];
+    ["Offset of field: amd_queue_s::max_legacy_doorbell_dispatch_id_plus_1"]
+        [::core::mem::offset_of!(amd_queue_s, max_legacy_doorbell_dispatch_id_plus_1) - 80usize];
+    ["Offset of field: amd_queue_s::legacy_doorbell_lock"]
+        [::core::mem::offset_of!(amd_queue_s, legacy_doorbell_lock) - 88usize];
+    ["Offset of field: amd_queue_s::reserved2"]
+        [::core::mem::offset_of!(amd_queue_s, reserved2) - 92usize];
+    ["Offset of field: amd_queue_s::read_dispatch_id"]
+        [::core::mem::offset_of!(amd_queue_s, read_dispatch_id) - 128usize];
+    ["Offset of field: amd_queue_s::read_dispatch_id_field_base_byte_offset"]
+        [::core::mem::offset_of!(amd_queue_s, read_dispatch_id_field_base_byte_offset) - 136usize];
+    ["Offset of field: amd_queue_s::compute_tmpring_size"]
+        [::core::mem::offset_of!(amd_queue_s, compute_tmpring_size) - 140usize];
+    ["Offset of field: amd_queue_s::scratch_resource_descriptor"]
+        [::core::mem::offset_of!(amd_queue_s, scratch_resource_descriptor) - 144usize];
+    ["Offset of field: amd_queue_s::scratch_backing_memory_location"]
+        [::core::mem::offset_of!(amd_queue_s, scratch_backing_memory_location) - 160usize];
+    ["Offset of field: amd_queue_s::scratch_backing_memory_byte_size"]
+        [::core::mem::offset_of!(amd_queue_s, scratch_backing_memory_byte_size) - 168usize];
+    ["Offset of field: amd_queue_s::scratch_wave64_lane_byte_size"]
+        [::core::mem::offset_of!(amd_queue_s, scratch_wave64_lane_byte_size) - 176usize];
+    ["Offset of field: amd_queue_s::queue_properties"]
+        [::core::mem::offset_of!(amd_queue_s, queue_properties) - 180usize];
+    ["Offset of field: amd_queue_s::reserved3"]
+        [::core::mem::offset_of!(amd_queue_s, reserved3) - 184usize];
+    ["Offset of field: amd_queue_s::queue_inactive_signal"]
+        [::core::mem::offset_of!(amd_queue_s, queue_inactive_signal) - 192usize];
+    ["Offset of field: amd_queue_s::reserved4"]
+        [::core::mem::offset_of!(amd_queue_s, reserved4) - 200usize];
+};
+pub type amd_queue_t = amd_queue_s;
+pub type amd_signal_kind64_t = i64;
+pub const AMD_SIGNAL_KIND_INVALID: amd_signal_kind_t = 0;
+pub const AMD_SIGNAL_KIND_USER: amd_signal_kind_t = 1;
+pub const AMD_SIGNAL_KIND_DOORBELL: amd_signal_kind_t = -1;
+pub const AMD_SIGNAL_KIND_LEGACY_DOORBELL: amd_signal_kind_t = -2;
+pub type amd_signal_kind_t = ::core::ffi::c_int;
+#[repr(C)]
+#[repr(align(64))]
+#[derive(Copy, Clone)]
+pub struct amd_signal_s {
+    pub kind: amd_signal_kind64_t,
+    pub __bindgen_anon_1: amd_signal_s__bindgen_ty_1,
+    pub event_mailbox_ptr: u64,
+    pub event_id: u32,
+    pub reserved1: u32,
+    pub start_ts: u64,
+    pub end_ts: u64,
+    pub __bindgen_anon_2: amd_signal_s__bindgen_ty_2,
+    pub reserved3: [u32; 2usize],
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union amd_signal_s__bindgen_ty_1 {
+    pub value: i64,
+    pub legacy_hardware_doorbell_ptr: *mut u32,
+    pub hardware_doorbell_ptr: *mut u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of amd_signal_s__bindgen_ty_1"]
+        [::core::mem::size_of::<amd_signal_s__bindgen_ty_1>() - 8usize];
+    ["Alignment of amd_signal_s__bindgen_ty_1"]
+        [::core::mem::align_of::<amd_signal_s__bindgen_ty_1>() - 8usize];
+    ["Offset of field: amd_signal_s__bindgen_ty_1::value"]
+        [::core::mem::offset_of!(amd_signal_s__bindgen_ty_1, value) - 0usize];
+    ["Offset of field: amd_signal_s__bindgen_ty_1::legacy_hardware_doorbell_ptr"][::core::mem::offset_of!(
+        amd_signal_s__bindgen_ty_1,
+        legacy_hardware_doorbell_ptr
+    ) - 0usize];
+    ["Offset of field: amd_signal_s__bindgen_ty_1::hardware_doorbell_ptr"]
+        [::core::mem::offset_of!(amd_signal_s__bindgen_ty_1, hardware_doorbell_ptr) - 0usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union amd_signal_s__bindgen_ty_2 {
+    pub queue_ptr: *mut amd_queue_t,
+    pub reserved2: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of amd_signal_s__bindgen_ty_2"]
+        [::core::mem::size_of::<amd_signal_s__bindgen_ty_2>() - 8usize];
+    ["Alignment of amd_signal_s__bindgen_ty_2"]
+        [::core::mem::align_of::<amd_signal_s__bindgen_ty_2>() - 8usize];
+    ["Offset of field: amd_signal_s__bindgen_ty_2::queue_ptr"]
+        [::core::mem::offset_of!(amd_signal_s__bindgen_ty_2, queue_ptr) - 0usize];
+    ["Offset of field: amd_signal_s__bindgen_ty_2::reserved2"]
+        [::core::mem::offset_of!(amd_signal_s__bindgen_ty_2, reserved2) - 0usize];
+};
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of amd_signal_s"][::core::mem::size_of::<amd_signal_s>() - 64usize];
+    ["Alignment of amd_signal_s"][::core::mem::align_of::<amd_signal_s>() - 64usize];
+    ["Offset of field: amd_signal_s::kind"][::core::mem::offset_of!(amd_signal_s, kind) - 0usize];
+    ["Offset of field: amd_signal_s::event_mailbox_ptr"]
+        [::core::mem::offset_of!(amd_signal_s, event_mailbox_ptr) - 16usize];
+    ["Offset of field: amd_signal_s::event_id"]
+        [::core::mem::offset_of!(amd_signal_s, event_id) - 24usize];
+    ["Offset of field: amd_signal_s::reserved1"]
+        [::core::mem::offset_of!(amd_signal_s, reserved1) - 28usize];
+    ["Offset of field: amd_signal_s::start_ts"]
+        [::core::mem::offset_of!(amd_signal_s, start_ts) - 32usize];
+    ["Offset of field: amd_signal_s::end_ts"]
+        [::core::mem::offset_of!(amd_signal_s, end_ts) - 40usize];
+    ["Offset of field: amd_signal_s::reserved3"]
+        [::core::mem::offset_of!(amd_signal_s, reserved3) - 56usize];
+};
+pub type amd_signal_t = amd_signal_s;
 pub struct Hsa {
-    __library: ::libloading::Library,
+    __library: crate::library::Library,
     pub hsa_status_string: unsafe extern "C" fn(
         status: hsa_status_t,
         status_string: *mut *const ::core::ffi::c_char,
@@ -729,16 +1776,16 @@ pub struct Hsa {
     ) -> hsa_status_t,
 }
 impl Hsa {
-    pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
+    pub unsafe fn new<P>(path: P) -> Result<Self, crate::library::FindError>
     where
         P: ::libloading::AsFilename,
     {
-        let library = unsafe { ::libloading::Library::new(path) }?;
+        let library = unsafe { crate::library::Library::new(path) }?;
         unsafe { Self::from_library(library) }
     }
-    pub unsafe fn from_library<L>(library: L) -> Result<Self, ::libloading::Error>
+    pub unsafe fn from_library<L>(library: L) -> Result<Self, crate::library::FindError>
     where
-        L: Into<::libloading::Library>,
+        L: Into<crate::library::Library>,
     {
         let __library = library.into();
         let hsa_status_string = unsafe { __library.get(b"hsa_status_string\0") }.map(|sym| *sym)?;

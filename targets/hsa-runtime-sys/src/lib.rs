@@ -8,6 +8,7 @@
 
 #[expect(
     non_camel_case_types,
+    non_upper_case_globals,
     non_snake_case,
     missing_docs,
     clippy::missing_safety_doc,
@@ -17,13 +18,15 @@
     reason = "generated; names and preconditions are those of the HSA runtime's specification"
 )]
 mod bindings;
+mod library;
 
-use std::error::Error as _;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_void};
 use std::fmt;
 use std::ops::Deref;
 
 pub use bindings::*;
+
+use self::library::Library;
 
 /// The library's file, which the system's loader finds.
 pub const LIBRARY: &str = "libhsa-runtime64.so.1";
@@ -41,18 +44,35 @@ impl Rocr {
     }
 
     fn load_file(file: &OsStr) -> Result<Self, LoadError> {
-        let missing = |error: libloading::Error| LoadError::Missing {
-            reason: words(&error),
-        };
-        let too_old = |error: libloading::Error| LoadError::TooOld {
-            reason: words(&error),
-        };
         // SAFETY: ROCr's initialisers have no preconditions.
-        let library = unsafe { libloading::Library::new(file) }.map_err(missing)?;
-        // SAFETY: the functions of ROCr by these names are those of its headers, from which
-        // the types were generated.
+        let library = unsafe { Library::new(file) };
+        let library = library.map_err(|error| LoadError::Missing {
+            reason: error.to_string(),
+        })?;
+        // SAFETY: the functions of ROCr by these names are those of its headers.
+        unsafe { Self::from_library(library) }
+    }
+
+    /// The functions of a ROCr that is a part of this program, which `find` looks up.
+    ///
+    /// # Errors
+    /// A function is missing.
+    ///
+    /// # Safety
+    /// Each result of `find` is the function of its name as ROCr's headers declare it.
+    pub unsafe fn linked_in(find: fn(&str) -> Option<*const c_void>) -> Result<Self, LoadError> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_library(Library::LinkedIn(find)) }
+    }
+
+    /// # Safety
+    /// The library's functions are those of ROCr's headers.
+    unsafe fn from_library(library: Library) -> Result<Self, LoadError> {
+        // SAFETY: the caller's promise; the types were generated from the headers.
         let hsa = unsafe { Hsa::from_library(library) };
-        hsa.map(Self).map_err(too_old)
+        hsa.map(Self).map_err(|error| LoadError::TooOld {
+            reason: error.to_string(),
+        })
     }
 }
 
@@ -61,14 +81,6 @@ impl Deref for Rocr {
 
     fn deref(&self) -> &Hsa {
         &self.0
-    }
-}
-
-/// The loader's own message.
-fn words(error: &libloading::Error) -> String {
-    match error.source() {
-        Some(words) => words.to_string(),
-        None => error.to_string(),
     }
 }
 
@@ -152,6 +164,22 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("undefined symbol: hsa_"), "{text}");
         assert!(text.contains("ROCm 5.2 or newer"), "{text}");
+    }
+
+    #[test]
+    fn functions_that_are_linked_in_are_looked_up() {
+        extern "C" fn answer() -> u32 {
+            7
+        }
+        // SAFETY: the only function that is called takes no arguments and returns a number.
+        let all = unsafe { Rocr::linked_in(|_| Some(answer as *const c_void)) };
+        let all = all.unwrap_or_else(|error| panic!("{error}"));
+        // SAFETY: it has no preconditions.
+        assert_eq!(unsafe { all.hsa_init() }, 7);
+        // SAFETY: none is called.
+        let none = unsafe { Rocr::linked_in(|_| None) };
+        let error = none.map(|_| ()).expect_err("no function is there");
+        assert!(error.to_string().contains("hsa_"), "{error}");
     }
 
     #[test]

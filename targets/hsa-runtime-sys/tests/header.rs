@@ -13,8 +13,9 @@ const BINDINGS: &str = include_str!("../src/bindings.rs");
 
 /// C assertions for the bindings, one line each.
 fn assertions(bindings: &str) -> String {
-    let mut c =
-        String::from("#include <stddef.h>\n#include <hsa/hsa.h>\n#include <hsa/hsa_ext_amd.h>\n");
+    let mut c = String::from(
+        "#include <stddef.h>\n#include <hsa/hsa.h>\n#include <hsa/hsa_ext_amd.h>\n#include <hsa/hsa_ven_amd_loader.h>\n#include <hsa/amd_hsa_signal.h>\n",
+    );
     let mut assert = |what: &str, value: &str| {
         let _ = writeln!(
             c,

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::{fmt, io};
 
-use device_arena::{ALIGN, Arena, Fill};
+use device_arena::{AccessKind, CheckedArena, Fill, Neighbour};
 
 /// The begins of windows: shared and local memory, a kernel's parameters, functions, and global
 /// memory of the device's own.
@@ -34,99 +34,6 @@ pub(crate) const fn is_mapped(address: u64) -> bool {
     address >= WINDOW && address >> 56 == 0
 }
 
-/// Flag of a step that the device can only read.
-const READ_ONLY: u16 = 1 << 15;
-
-/// A part of global memory, and its allocated bytes.
-#[derive(Debug)]
-struct Region {
-    arena: Arena,
-    /// For each step of [`ALIGN`] bytes, how many of its first bytes are allocated.
-    steps: Box<[AtomicU16]>,
-    /// Held while a block is looked up and freed.
-    frees: Mutex<()>,
-}
-
-impl Region {
-    fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
-        let arena = Arena::new(bytes, window)?.with_gaps().with_delayed_reuse();
-        let steps = arena.bytes().div_ceil(ALIGN) as usize;
-        // Zeroed pages of the system: none is allocated yet.
-        // SAFETY: zero bytes are `AtomicU16`s, and the layout is that of the array.
-        let steps = unsafe { Box::<[AtomicU16]>::new_zeroed_slice(steps).assume_init() };
-        Ok(Self {
-            arena,
-            steps,
-            frees: Mutex::new(()),
-        })
-    }
-
-    /// Sets the allocated bytes of each step of a block, a function of its bytes in the block.
-    fn mark(&self, address: u64, bytes: u64, there: impl Fn(u16) -> u16) {
-        let first = ((address - self.arena.window()) / ALIGN) as usize;
-        for at in 0..bytes.div_ceil(ALIGN) {
-            let inside = (bytes - at * ALIGN).min(ALIGN) as u16;
-            // Ordered by the publication of the address to the device.
-            self.steps[first + at as usize].store(there(inside), Ordering::Relaxed);
-        }
-    }
-
-    fn alloc(&self, bytes: u64) -> Option<u64> {
-        let address = self.arena.alloc(bytes, Fill::Zeros)?;
-        self.mark(address, bytes, |inside| inside);
-        Some(address)
-    }
-
-    /// Calls `before` with the size of the block at `address`, then frees it.
-    fn free(&self, address: u64, before: impl FnOnce(u64)) {
-        let _held = self.frees.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = self.arena.block(address) {
-            before(bytes);
-            self.mark(address, bytes, |_| 0);
-            self.arena.free(address);
-        }
-    }
-
-    /// The host address of an access, which is aligned to its size and so is inside one step.
-    #[inline]
-    fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
-        let host = NonNull::new(self.arena.host(address)?)?;
-        let offset = address - self.arena.window();
-        let step = self.steps.get((offset / ALIGN) as usize)?;
-        // Relaxed: see `mark`. An access to an unordered address finds memory or faults.
-        let step = step.load(Ordering::Relaxed);
-        let there = u64::from(step & !READ_ONLY).next_multiple_of(match kind {
-            // C libraries search for the end of a string in whole words.
-            AccessKind::Load => 8,
-            // Compilers exchange the word around a byte.
-            AccessKind::Atomic => 4,
-            AccessKind::Store => 1,
-        });
-        let is_constant = step & READ_ONLY != 0 && kind != AccessKind::Load;
-        let allowed = offset % ALIGN + bytes <= there && !is_constant;
-        allowed.then_some(host)
-    }
-}
-
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessKind {
-    Load,
-    Store,
-    Atomic,
-}
-
-impl AccessKind {
-    /// For errors.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Store => "store",
-            Self::Atomic => "atomic operation",
-        }
-    }
-}
-
 /// A change of a block of global memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
@@ -144,8 +51,8 @@ type Observer = Box<dyn Fn(Change) + Send + Sync>;
 
 /// Global memory.
 pub struct Memory {
-    device: Region,
-    mapped: Region,
+    device: CheckedArena,
+    mapped: CheckedArena,
     /// Memory of the host's own that is mapped: sizes by address.
     registered: RwLock<BTreeMap<u64, u64>>,
     /// Blocks that device code allocated.
@@ -169,8 +76,8 @@ impl Memory {
     /// The system cannot reserve that much.
     pub fn new(bytes: u64) -> io::Result<Self> {
         Ok(Self {
-            device: Region::new(bytes, Some(DEVICE))?,
-            mapped: Region::new(bytes, None)?,
+            device: CheckedArena::new(bytes, Some(DEVICE))?,
+            mapped: CheckedArena::new(bytes, None)?,
             registered: RwLock::default(),
             heap: Mutex::default(),
             observer: OnceLock::new(),
@@ -191,39 +98,38 @@ impl Memory {
     /// Device memory in bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.device.arena.bytes()
+        self.device.bytes()
     }
 
     /// Device memory that is allocated, in bytes.
     #[must_use]
     pub fn used(&self) -> u64 {
-        self.device.arena.used()
+        self.device.used()
     }
 
     /// Mapped memory that is allocated, in bytes, of as much as there is device memory.
     #[must_use]
     pub fn mapped(&self) -> u64 {
-        self.mapped.arena.used()
+        self.mapped.used()
     }
 
     /// Allocates zeroed device memory, aligned to 256 bytes. Returns its address, or `None` if there
     /// is no room.
     pub fn alloc(&self, bytes: u64) -> Option<u64> {
-        self.device.alloc(bytes)
+        self.device.alloc(bytes, Fill::Zeros)
     }
 
     /// The same for memory that the host writes and the device can only read.
     pub(crate) fn alloc_constant(&self, bytes: u64) -> Option<u64> {
         let address = self.alloc(bytes)?;
-        self.device
-            .mark(address, bytes, |inside| inside | READ_ONLY);
+        self.device.make_read_only(address, bytes);
         Some(address)
     }
 
     /// Allocates zeroed mapped memory. Returns its host address and its device address.
     pub fn alloc_mapped(&self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
-        let address = self.mapped.alloc(bytes)?;
-        let host = NonNull::new(self.mapped.arena.host(address)?)?;
+        let address = self.mapped.alloc(bytes, Fill::Zeros)?;
+        let host = NonNull::new(self.mapped.host(address)?)?;
         self.report(Change::Mapped {
             address,
             bytes,
@@ -304,45 +210,12 @@ impl Memory {
         } else {
             &self.device
         };
-        region.arena.block(address)
+        region.block(address)
     }
 
-    /// The block that contained an address and was freed recently: its size.
-    pub(crate) fn freed(&self, address: u64) -> Option<u64> {
-        let regions = [&self.device.arena, &self.mapped.arena];
-        let freed = regions.into_iter().filter_map(|arena| {
-            let (start, bytes) = arena.freed(address)?;
-            arena.block(start).is_none().then_some(bytes)
-        });
-        freed.min()
-    }
-
-    /// The nearest block to an address, if one is near: its begin and its size.
-    pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
-        /// The largest distance of a near block.
-        const MAX_DISTANCE: u64 = 1 << 20;
-        let regions = [&self.device.arena, &self.mapped.arena];
-        let distance = |&(start, bytes): &(u64, u64)| {
-            let end = start + bytes;
-            if address < start {
-                start - address
-            } else {
-                address.saturating_sub(end)
-            }
-        };
-        let blocks = |arena: &'_ Arena| {
-            let first = address
-                .saturating_sub(MAX_DISTANCE)
-                .max(arena.window())
-                .next_multiple_of(ALIGN);
-            let last = address.saturating_add(MAX_DISTANCE);
-            let end = arena.window() + arena.bytes();
-            let block = |start| arena.block(start).map(|bytes| (start, bytes));
-            let steps = (first..last.min(end)).step_by(ALIGN as usize);
-            steps.filter_map(block).min_by_key(distance)
-        };
-        let near = regions.into_iter().filter_map(blocks).min_by_key(distance);
-        near.filter(|block| distance(block) < MAX_DISTANCE)
+    /// The block at or near an address that may not be accessed.
+    pub(crate) fn neighbour(&self, address: u64) -> Option<Neighbour> {
+        Neighbour::find(&[&self.device, &self.mapped], address)
     }
 
     fn heap(&self) -> MutexGuard<'_, HashSet<u64>> {
@@ -370,10 +243,10 @@ impl Memory {
     /// The host address of a range of device memory inside one block; `None` for mapped memory.
     #[must_use]
     pub fn host(&self, address: u64, bytes: u64) -> Option<NonNull<u8>> {
-        if self.device.arena.contains(address, bytes) != Some(true) {
+        if self.device.contains(address, bytes) != Some(true) {
             return None;
         }
-        NonNull::new(self.device.arena.host(address)?)
+        NonNull::new(self.device.host(address)?)
     }
 
     /// Writes to a block of device memory from its begin, if it is large enough.

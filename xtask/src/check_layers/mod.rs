@@ -109,7 +109,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "pointers",
             "settings",
             "faults",
-            "calls",
             "jit",
             "image",
             "state",

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use device_arena::AccessKind;
+
 use super::host_view::View;
 use super::party::{Mark, Party, RaceKind, Who};
 use super::{Clock, Operation};
 use crate::code::op::Scope;
-use crate::memory::{AccessKind, is_mapped};
+use crate::memory::is_mapped;
 
 /// Whether accesses may be concurrent with others, and within which scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,10 +10,12 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use device_arena::AccessKind;
+
 use super::host_view::View;
 use super::party::Party;
 use super::{Cell, Checker, Clock, Operation, Report, lock};
-use crate::memory::{AccessKind, Memory, is_mapped};
+use crate::memory::{Memory, is_mapped};
 
 /// The host's clock, assuming that it has observed everything that was released to it.
 #[derive(Debug, Default)]

@@ -31,9 +31,11 @@ pub(crate) use self::clock::Clock;
 use self::host::{Host, Mapped};
 use self::party::{Mark, Party, RaceKind};
 pub(crate) use self::report::Report;
+use device_arena::AccessKind;
+
 use crate::alu::Mask;
 use crate::code::op::{Scope, Semantics};
-use crate::memory::{AccessKind, Change, Memory};
+use crate::memory::{Change, Memory};
 use crate::module::Module;
 
 /// A device thread.

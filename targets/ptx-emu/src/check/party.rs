@@ -1,8 +1,9 @@
 //! The parties of a race.
 
+use device_arena::AccessKind;
+
 use super::Site;
 use crate::alu::Mask;
-use crate::memory::AccessKind;
 
 /// Lanes of a warp with a common access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

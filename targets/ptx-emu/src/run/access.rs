@@ -1,5 +1,7 @@
 //! Loads, stores and atomic operations.
 
+use device_arena::AccessKind;
+
 use super::atomic::combine;
 use super::fault::{Faults, LaneFault};
 use super::frame::Frame;
@@ -11,7 +13,7 @@ use crate::check::{BlockClocks, Operation, Outcome};
 use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Pc, Semantics, StateSpace, Store};
 use crate::error::FaultKind;
-use crate::memory::{self, AccessKind};
+use crate::memory;
 
 /// The indices of threads, for special registers and reports.
 pub(super) struct Ids<'a> {

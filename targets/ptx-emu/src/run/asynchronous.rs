@@ -6,6 +6,8 @@
 
 use std::time::{Duration, Instant};
 
+use device_arena::AccessKind;
+
 use super::atomic::combine;
 use super::block_state::{BlockState, MbarrierWait};
 use super::checked_memory::{CheckedMemory, place_of};
@@ -22,7 +24,7 @@ use crate::check::Site;
 use crate::code::asynchronous::{Async, AsyncCopy, AsyncStore, BulkCopy, MbarrierOp, Phase};
 use crate::code::op::{Address, Pc, Semantics, Src, StateSpace};
 use crate::error::{FaultKind, MbarrierError};
-use crate::memory::{AccessKind, SHARED};
+use crate::memory::SHARED;
 
 /// How long lanes that wait for an `mbarrier` leave the processor to others.
 const SUSPENSION: Duration = Duration::from_micros(1);

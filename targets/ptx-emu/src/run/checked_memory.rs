@@ -1,13 +1,15 @@
 //! Accesses of instructions that copy or load many words: checked by the race checker, without
 //! registers.
 
+use device_arena::AccessKind;
+
 use super::copies::{CopyAddress, ThreadId};
 use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
 use crate::check::{BlockClocks, Operation, Outcome, Site};
 use crate::code::op::{Scope, Semantics, StateSpace};
 use crate::error::FaultKind;
-use crate::memory::{AccessKind, is_global};
+use crate::memory::is_global;
 
 pub(super) struct CheckedMemory<'a> {
     pub(super) spaces: Spaces<'a>,

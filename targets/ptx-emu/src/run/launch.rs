@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bus_cost::CountCosts;
+use device_arena::Neighbour;
 
 use super::costs::CostRecorder;
 use crate::alu::{LANES, Mask, lanes_of};
@@ -398,27 +399,14 @@ impl Launch {
 
     /// A description of the memory near an inaccessible address; empty without any.
     fn neighbour(&self, address: u64) -> String {
-        if let Some(bytes) = self.memory.freed(address) {
-            return format!(": inside an allocation of {bytes} bytes that was freed");
-        }
-        let Some((start, bytes)) = self.memory.nearest(address) else {
+        let Some(neighbour) = self.memory.neighbour(address) else {
             return String::new();
         };
-        let (distance, side) = match address.checked_sub(start + bytes) {
-            Some(beyond) => (beyond, "beyond the end of"),
-            None if address < start => (start - address, "before"),
-            None => (address - start, "past the start of"),
+        let variable = match neighbour {
+            Neighbour::Block { start, .. } => self.module.variable_at(start),
+            Neighbour::Freed { .. } => None,
         };
-        let unit = if distance == 1 { "byte" } else { "bytes" };
-        let distance = match distance {
-            0 => "right".to_owned(),
-            distance => format!("{distance} {unit}"),
-        };
-        let what = match self.module.variable_at(start) {
-            Some(name) => format!("`{name}`, which has {bytes} bytes"),
-            None => format!("an allocation of {bytes} bytes"),
-        };
-        format!(": {distance} {side} {what}")
+        format!(": {}", neighbour.describe(address, variable))
     }
 
     fn fault_of(

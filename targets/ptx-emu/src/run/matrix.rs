@@ -3,6 +3,8 @@
 //! Diverged lanes wait for the others, as at other collective instructions. If some lanes cannot come,
 //! because they have ended or the guard excludes them, that is a fault.
 
+use device_arena::AccessKind;
+
 use super::access::addresses;
 use super::block_state::BlockState;
 use super::checked_memory::{CheckedMemory, place_of};
@@ -22,7 +24,6 @@ use crate::code::matrix::{
 };
 use crate::code::op::{Address, Reg, Src, StateSpace};
 use crate::error::FaultKind;
-use crate::memory::AccessKind;
 use crate::spec::Model;
 
 /// Rows of an 8-by-8 matrix, and bytes of a row.

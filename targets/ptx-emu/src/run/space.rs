@@ -1,11 +1,13 @@
 //! The state spaces of a device thread, and the windows of generic addresses.
 
+use device_arena::AccessKind;
+
 use super::launch::Launch;
 use super::memory_ref::MemoryRef;
 use super::private_memory::{LOCAL_BYTES, PrivateMemory};
 use crate::code::op::StateSpace;
 use crate::error::FaultKind;
-use crate::memory::{self, AccessKind, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
+use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
 
 /// The memory that the threads of a warp can access.
 pub(super) struct Spaces<'a> {

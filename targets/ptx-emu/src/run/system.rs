@@ -1,12 +1,13 @@
 //! Functions that CUDA's driver provides to device code. Source: the CUDA toolkit's "PTX
 //! Writer's Guide to Interoperability", chapter "System Calls".
 
+use device_arena::AccessKind;
+
 use super::launch::Launch;
 use super::private_memory::LOCAL_BYTES;
 use super::space::{Access, Spaces};
 use crate::code::op::{Call, Semantics, Slot, StateSpace, System};
 use crate::error::FaultKind;
-use crate::memory::AccessKind;
 
 /// The longest string that is read from a device.
 const MAX_STRING: usize = 64 << 10;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::io::{Write, stderr};
 use std::sync::{LazyLock, Mutex};
 
-use emu_driver::process::{SettingError, lock, number};
+use crate::process::{SettingError, lock, number};
 
 static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
@@ -13,7 +13,7 @@ static IS_WANTED: LazyLock<Result<bool, SettingError>> =
     LazyLock::new(|| Ok(number("REVOFF_EMU_CALLS", 0)? != 0));
 
 /// Counts a call.
-pub(crate) fn add(function: &str) {
+pub fn add(function: &str) {
     if !IS_WANTED.as_ref().is_ok_and(|&is_wanted| is_wanted) {
         return;
     }
@@ -42,10 +42,10 @@ extern "C" fn print() {
 ///
 /// # Errors
 /// The setting is invalid.
-pub(crate) fn print_at_exit() -> Result<(), &'static SettingError> {
+pub fn print_at_exit() -> Result<(), &'static SettingError> {
     if *IS_WANTED.as_ref()? {
-        // SAFETY: the function is there when it is called. `libcuda` is linked with `nodelete` (its `build.rs`), so
-        // that it is never unloaded; from another library that contains this crate, glibc calls the function before
+        // SAFETY: the function is there when it is called. The drivers' libraries are linked with `nodelete` (their
+        // `build.rs`), so that they are never unloaded; from another library that contains this crate, glibc calls the function before
         // it unloads the library. Registering fails only without memory, and then nothing is printed.
         let _ = unsafe { atexit(print) };
     }
