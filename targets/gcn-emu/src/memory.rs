@@ -2,27 +2,7 @@
 
 use std::ptr::NonNull;
 
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    /// It reads.
-    Load,
-    /// It writes.
-    Store,
-    /// It reads and writes.
-    Atomic,
-}
-
-impl AccessKind {
-    /// For errors.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Store => "store",
-            Self::Atomic => "atomic operation",
-        }
-    }
-}
+pub use device_arena::AccessKind;
 
 /// Global memory, with the addresses of one GPU.
 pub trait AddressSpace: Send + Sync {

@@ -1,0 +1,242 @@
+//! A GPU for tests: kernels are assembled by LLVM 22, and memory is an arena.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use device_arena::{AccessKind, CheckedArena, Fill};
+use gcn_emu::{AddressSpace, Arch, CodeRegion, Dispatch, Fault, LaunchError, Machine, Options};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol};
+
+/// Device memory.
+struct Memory(CheckedArena);
+
+impl AddressSpace for Memory {
+    fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
+        self.0.resolve(address, bytes, kind)
+    }
+
+    fn describe(&self, _: u64) -> Option<String> {
+        None
+    }
+}
+
+/// A GPU.
+pub(crate) struct Device {
+    pub(crate) arch: Arch,
+    memory: Arc<Memory>,
+    machine: Machine,
+}
+
+/// A loaded kernel.
+pub(crate) struct Kernel {
+    descriptor: u64,
+    _code: CodeRegion,
+}
+
+/// The size of a launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) grid: u32,
+    pub(crate) workgroup: u32,
+    pub(crate) private_bytes: u32,
+    pub(crate) group_bytes: u32,
+}
+
+impl Shape {
+    /// One workgroup of so many lanes.
+    pub(crate) fn lanes(lanes: u32) -> Self {
+        Self {
+            grid: lanes,
+            workgroup: lanes,
+            private_bytes: 0,
+            group_bytes: 0,
+        }
+    }
+}
+
+/// LLVM's compiler, if this machine has it.
+fn clang() -> Option<PathBuf> {
+    let places = ["/usr/lib/llvm-22/bin/clang", "clang-22"];
+    let found = places.into_iter().map(PathBuf::from).find(|place| {
+        let version = Command::new(place).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    });
+    if found.is_none() {
+        // The output of a test that passes is not seen.
+        assert!(std::env::var_os("CI").is_none(), "CI has LLVM 22");
+        println!("SKIPPED execution of kernels: no clang of LLVM 22 (clang-22, lld-22)");
+    }
+    found
+}
+
+/// The linked code object of a source in C or assembly; none if there is no compiler.
+pub(crate) fn compile(
+    arch: Arch,
+    extension: &str,
+    source: &str,
+    flags: &[&str],
+) -> Option<Vec<u8>> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let clang = clang()?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("gcn-emu-{}-{number}", std::process::id());
+    let base = std::env::temp_dir().join(name);
+    let (input, output) = (base.with_extension(extension), base.with_extension("hsaco"));
+    std::fs::write(&input, source).expect("a temporary file");
+    let made = Command::new(clang)
+        .args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-O2"])
+        .arg(format!("-mcpu={arch}"))
+        .args(flags)
+        .arg(&input)
+        .arg("-o")
+        .arg(&output)
+        .output()
+        .expect("it was found before");
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    let bytes = std::fs::read(&output).expect("clang wrote it");
+    let _ = std::fs::remove_file(input);
+    let _ = std::fs::remove_file(output);
+    Some(bytes)
+}
+
+impl Device {
+    pub(crate) fn new(arch: Arch) -> Self {
+        let arena = CheckedArena::new(1 << 30, Some(0x8000_0000_0000)).expect("addresses");
+        let memory = Arc::new(Memory(arena));
+        let options = Options {
+            arch,
+            processors: 1,
+            ..Options::default()
+        };
+        Self {
+            arch,
+            machine: Machine::new(options, Arc::clone(&memory) as _),
+            memory,
+        }
+    }
+
+    /// Allocates memory with this content.
+    pub(crate) fn memory(&self, words: &[u32]) -> u64 {
+        let bytes = 4 * words.len() as u64;
+        let address = self.memory.0.alloc(bytes, Fill::Zeros).expect("room");
+        for (at, word) in words.iter().enumerate() {
+            self.write(address + 4 * at as u64, &word.to_le_bytes());
+        }
+        address
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) {
+        let to = self.memory.0.host(address).expect("device memory");
+        // SAFETY: inside a block that the test allocated, which no kernel uses now.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    /// Words of memory.
+    pub(crate) fn read(&self, address: u64, count: usize) -> Vec<u32> {
+        let from = self.memory.0.host(address).expect("device memory");
+        // SAFETY: as for `write`.
+        let words = (0..count).map(|at| unsafe { from.cast::<u32>().add(at).read() });
+        words.collect()
+    }
+
+    /// Loads a code object without relocations.
+    pub(crate) fn load(&self, object: &[u8], kernel: &str) -> Kernel {
+        let file = ElfFile64::<Endianness>::parse(object).expect("an ELF file");
+        let endian = file.endian();
+        let segments = file.elf_program_headers().iter();
+        let segments: Vec<_> = segments
+            .filter(|segment| segment.p_type(endian) == object::elf::PT_LOAD)
+            .collect();
+        let end = segments
+            .iter()
+            .map(|segment| segment.p_vaddr(endian) + segment.p_memsz(endian));
+        let size = end.max().expect("segments");
+        let base = self.memory.0.alloc(size, Fill::Zeros).expect("room");
+        let mut code = None;
+        for segment in segments {
+            let bytes = segment.data(endian, object).expect("data");
+            let address = base + segment.p_vaddr(endian);
+            self.write(address, bytes);
+            if segment.p_flags(endian).0 & object::elf::PF_X.0 != 0 {
+                let functions = file.symbols().filter_map(|symbol| {
+                    let offset = symbol.address().checked_sub(segment.p_vaddr(endian))?;
+                    let name = symbol.name().ok()?;
+                    (symbol.kind() == object::SymbolKind::Text).then(|| (offset, name.to_owned()))
+                });
+                code = Some(self.machine.add_code(address, bytes, functions.collect()));
+            }
+        }
+        let name = format!("{kernel}.kd");
+        let symbol = file.symbols().find(|symbol| symbol.name() == Ok(&name));
+        Kernel {
+            descriptor: base + symbol.expect("a descriptor").address(),
+            _code: code.expect("code"),
+        }
+    }
+
+    /// Runs a kernel with arguments of 64 bits.
+    pub(crate) fn run(
+        &self,
+        kernel: &Kernel,
+        shape: Shape,
+        arguments: &[u64],
+    ) -> Result<u64, Fault> {
+        let running = self
+            .start(kernel, shape, arguments)
+            .expect("a valid launch");
+        let result = running.wait(None).expect("it has ended");
+        result.map(|()| running.instructions())
+    }
+
+    /// Starts a kernel with arguments of 64 bits.
+    pub(crate) fn start(
+        &self,
+        kernel: &Kernel,
+        shape: Shape,
+        arguments: &[u64],
+    ) -> Result<gcn_emu::Running, LaunchError> {
+        let mut words: Vec<u32> = arguments
+            .iter()
+            .flat_map(|&argument| [argument as u32, (argument >> 32) as u32])
+            .collect();
+        words.resize(words.len().max(64), 0);
+        let dispatch = Dispatch {
+            kernel: "test".to_owned(),
+            descriptor: kernel.descriptor,
+            grid: [shape.grid, 1, 1],
+            workgroup: [shape.workgroup, 1, 1],
+            kernarg: self.memory(&words),
+            packet: self.memory(&[0; 16]),
+            queue: self.memory(&[0; 64]),
+            dispatch_id: 0,
+            private_bytes: shape.private_bytes,
+            group_bytes: shape.group_bytes,
+        };
+        self.machine.start(dispatch, Box::new(|_| {}))
+    }
+}
+
+/// Compiles and runs a kernel `k` in C; none if there is no compiler.
+pub(crate) fn run_c(
+    arch: Arch,
+    source: &str,
+    shape: Shape,
+    input: &[u32],
+    outputs: usize,
+) -> Option<Vec<u32>> {
+    let object = compile(arch, "c", source, &["-std=c23"])?;
+    let device = Device::new(arch);
+    let kernel = device.load(&object, "k");
+    let memory = [device.memory(input), device.memory(&vec![0; outputs])];
+    let result = device.run(&kernel, shape, &memory);
+    result.unwrap_or_else(|fault| panic!("{arch}: {fault}"));
+    Some(device.read(memory[1], outputs))
+}
