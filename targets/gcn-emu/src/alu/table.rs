@@ -121,9 +121,9 @@ pub(super) trait LaneFunction {
 /// Applies a function to each active lane. Returns the bits of the mask.
 ///
 /// # Safety
-/// As for [`Function`](super::Function).
+/// As for [`Function`](super::Function), and this machine is an `M`.
 #[inline(always)]
-pub(super) unsafe fn each<F: LaneFunction>(operands: &Operands) -> u64 {
+pub(super) unsafe fn each<F: LaneFunction, M: Machine>(operands: &Operands) -> u64 {
     let operands = *operands;
     if operands.exec.count_ones() <= FEW {
         // SAFETY: the caller's promise.
@@ -134,7 +134,7 @@ pub(super) unsafe fn each<F: LaneFunction>(operands: &Operands) -> u64 {
         let active = (operands.exec >> first) as u32;
         if active != 0 {
             // SAFETY: the caller's promise.
-            mask |= u64::from(unsafe { each_of_half::<F>(&operands, first, active) }) << first;
+            mask |= u64::from(unsafe { each_of_half::<F, M>(&operands, first, active) }) << first;
         }
     }
     mask
@@ -171,9 +171,13 @@ unsafe fn each_of_few<F: LaneFunction>(operands: &Operands) -> u64 {
 /// Applies a function to the active lanes of a half, together.
 ///
 /// # Safety
-/// As for [`Function`](super::Function).
+/// As for [`Function`](super::Function), and this machine is an `M`.
 #[inline(always)]
-unsafe fn each_of_half<F: LaneFunction>(operands: &Operands, first: usize, active: u32) -> u32 {
+unsafe fn each_of_half<F: LaneFunction, M: Machine>(
+    operands: &Operands,
+    first: usize,
+    active: u32,
+) -> u32 {
     let lanes = Lanes::starting_at(operands, first);
     // All are computed before any is written, since a source may be the destination. The compiler
     // does not know the number, or it would unroll the loop instead of vectorizing it.
@@ -200,20 +204,65 @@ unsafe fn each_of_half<F: LaneFunction>(operands: &Operands, first: usize, activ
         };
         if active == u32::MAX {
             *to = *words;
-            continue;
-        }
-        for at in 0..HALF {
-            to[at] = if active >> at & 1 == 0 {
-                to[at]
-            } else {
-                words[at]
-            };
+        } else {
+            // SAFETY: the caller's promise about the machine.
+            unsafe { M::store(to, words, active) };
         }
     }
     if <F::Result as Outcome>::HAS_MASK {
         mask_of(&bits) & active
     } else {
         0
+    }
+}
+
+/// Instructions that a machine has.
+pub(super) trait Machine {
+    /// Writes the words of active lanes.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn store(to: &mut [u32; HALF], words: &[u32; HALF], active: u32);
+}
+
+/// Any machine.
+pub(super) struct Portable;
+
+impl Machine for Portable {
+    #[inline(always)]
+    unsafe fn store(to: &mut [u32; HALF], words: &[u32; HALF], active: u32) {
+        for (at, (to, &word)) in to.iter_mut().zip(words).enumerate() {
+            *to = if active >> at & 1 == 0 { *to } else { word };
+        }
+    }
+}
+
+/// A machine with AVX2.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Machine for Avx2 {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store(to: &mut [u32; HALF], words: &[u32; HALF], active: u32) {
+        use std::arch::x86_64::{
+            _mm256_and_si256, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_maskstore_epi32,
+            _mm256_set1_epi32, _mm256_setr_epi32,
+        };
+        const LANES: usize = 8;
+        let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        let (to, _) = to.as_chunks_mut::<LANES>();
+        let (words, _) = words.as_chunks::<LANES>();
+        for (piece, (to, words)) in to.iter_mut().zip(words).enumerate() {
+            let active = _mm256_set1_epi32((active >> (LANES * piece)).cast_signed());
+            let active = _mm256_cmpeq_epi32(_mm256_and_si256(active, bits), bits);
+            // SAFETY: each has as many words as the instruction accesses.
+            unsafe {
+                let words = _mm256_loadu_si256(words.as_ptr().cast());
+                _mm256_maskstore_epi32(to.as_mut_ptr().cast(), active, words);
+            }
+        }
     }
 }
 
@@ -282,13 +331,13 @@ macro_rules! function {
         }
         unsafe fn portable(operands: &$crate::alu::Operands) -> u64 {
             // SAFETY: the caller's promise.
-            unsafe { $crate::alu::table::each::<One>(operands) }
+            unsafe { $crate::alu::table::each::<One, $crate::alu::table::Portable>(operands) }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn avx2(operands: &$crate::alu::Operands) -> u64 {
             // SAFETY: the caller's promise.
-            unsafe { $crate::alu::table::each::<One>(operands) }
+            unsafe { $crate::alu::table::each::<One, $crate::alu::table::Avx2>(operands) }
         }
         $crate::alu::Functions {
             portable,

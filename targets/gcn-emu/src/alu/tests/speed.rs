@@ -30,7 +30,7 @@ fn speed() {
     for name in names.split_whitespace() {
         let operation = named(name);
         let operands: Vec<u64> = (0..operation.src.len() as u64)
-            .map(|at| 0x3f80_0000 + at)
+            .map(|at| 0x3ff0_0000_3f80_0000 + at)
             .collect();
         let mut wave = Wave::of(operation, &operands[..]);
         print!("{name:18}");
