@@ -14,7 +14,23 @@
 //!
 //! Source of the functions: AMD's "Instruction Set Architecture" manuals.
 
+mod approximate;
+mod bytes;
+mod compare;
+mod convert;
+mod divide;
+mod dot;
+mod double;
+mod dual;
+mod float;
+mod half;
+mod integer;
+mod scale;
+mod single;
 mod table;
+#[cfg(test)]
+mod tests;
+mod trig;
 mod value;
 mod vector;
 
@@ -89,6 +105,7 @@ pub(crate) struct Operation {
 pub(crate) fn find(op: Op) -> Option<&'static Operation> {
     match op {
         Op::Valu(op) => vector::find(op),
+        Op::Dual(op) => dual::find(op),
         _ => None,
     }
 }
