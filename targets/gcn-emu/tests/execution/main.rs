@@ -68,7 +68,7 @@ fn workgroups_share_lds_and_a_barrier() {
         .map(|at| input[at / 256 * 256 + (255 - at % 256)])
         .collect();
     check(
-        "static shared u32 data[256];
+        "static shared u32 data[256] __attribute__((loader_uninitialized));
         kernel void k(global u32 *in, global u32 *out) {
             u32 at = group() * 256 + lane();
             data[lane()] = in[at];
