@@ -1,6 +1,7 @@
 //! Executes kernels with known results.
 
 mod device;
+mod faults;
 
 use device::{Shape, run_c};
 use gcn_emu::Arch;
