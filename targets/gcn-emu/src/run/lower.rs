@@ -16,7 +16,7 @@ use crate::fault::FaultKind;
 use crate::inst::{
     AluModifiers, Half, Inst, Modifiers, Op, Operand, Register, SdwaSelect, Segment, Value,
 };
-use crate::isa::{Flag, Kind, LdsOp, Row, ScalarMemoryOp, Sop1Op, SopkOp};
+use crate::isa::{Flag, Kind, LdsOp, Row, ScalarMemoryOp, Sop1Op, SopkOp, has_short_form};
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
@@ -524,8 +524,13 @@ impl Builder<'_> {
         let selected = given.op_sel & 8 != 0;
         let high = dsts.first().map_or(selected, |dst| half(dst, selected));
         let preserves = match self.inst.target.arch.generation() {
-            // Other operations set the other half to 0.
-            Generation::Gfx9 => self.row().has(Flag::op_sel),
+            // Operations that cannot select a half set the other half to 0.
+            Generation::Gfx9 => {
+                let target = self.inst.target.arch;
+                let number = self.row().number(target).unwrap_or_default();
+                let is_short = has_short_form(target.generation(), number);
+                self.row().has(Flag::op_sel) && !is_short
+            }
             Generation::Gfx11 | Generation::Gfx12 => true,
         };
         match preserves {

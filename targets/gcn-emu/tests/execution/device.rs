@@ -59,7 +59,7 @@ impl Shape {
 }
 
 /// LLVM's compiler, if this machine has it.
-fn clang() -> Option<PathBuf> {
+pub(crate) fn clang() -> Option<PathBuf> {
     let places = ["/usr/lib/llvm-22/bin/clang", "clang-22"];
     let found = places.into_iter().map(PathBuf::from).find(|place| {
         let version = Command::new(place).arg("--version").output();
@@ -147,7 +147,7 @@ impl Device {
         words.collect()
     }
 
-    /// Loads a code object without relocations.
+    /// Loads a code object.
     pub(crate) fn load(&self, object: &[u8], kernel: &str) -> Kernel {
         let file = ElfFile64::<Endianness>::parse(object).expect("an ELF file");
         let endian = file.endian();
@@ -173,6 +173,16 @@ impl Device {
                 });
                 code = Some(self.machine.add_code(address, bytes, functions.collect()));
             }
+        }
+        // Of this kind alone: the begin of the file in memory is added.
+        const RELATIVE64: u32 = 13;
+        for (offset, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let object::RelocationFlags::Elf { r_type } = relocation.flags() else {
+                panic!("an ELF file has those of ELF");
+            };
+            assert_eq!(r_type.0, RELATIVE64, "relocations of these kernels");
+            let address = base.wrapping_add_signed(relocation.addend());
+            self.write(base + offset, &address.to_le_bytes());
         }
         let name = format!("{kernel}.kd");
         let symbol = file.symbols().find(|symbol| symbol.name() == Ok(&name));

@@ -1,6 +1,7 @@
 //! Executes kernels with known results.
 
 mod device;
+mod differential;
 mod faults;
 
 use device::{Shape, run_c};
