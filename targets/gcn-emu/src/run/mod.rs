@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `launch` | a running kernel |
 //! | `workgroup` | a workgroup: its waves, on one OS thread |
+//! | `deadlock` | waves that wait for each other forever |
 //! | `setup` | the registers of a wave at its begin |
 //! | `code` | code that may be executed, and its steps |
 //! | `lower` | the step for an instruction |
@@ -25,6 +26,7 @@ mod atomic;
 mod buffer;
 mod code;
 mod control;
+mod deadlock;
 mod flat;
 mod flow;
 mod group;

@@ -178,6 +178,11 @@ impl Wave {
         self.rows.as_mut_ptr().wrapping_add(row)
     }
 
+    /// All rows of registers.
+    pub(super) fn registers(&self) -> &[Row] {
+        &self.rows[VECTORS..]
+    }
+
     /// A word of a lane.
     #[inline]
     pub(super) fn word(&self, row: usize, lane: usize) -> u32 {

@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 use emu_engine::TurnResult;
 
 use super::code::{Code, Region};
+use super::deadlock::DeadlockDetector;
 use super::flow::Flow;
 use super::group::Group;
 use super::kernel::Kernel;
@@ -26,6 +27,7 @@ pub(crate) struct Workgroup {
     /// Instructions of waves, and faults, that are not reported yet.
     done: u64,
     faults: Vec<LaneFault>,
+    deadlock: DeadlockDetector,
 }
 
 /// Memory of ended workgroups.
@@ -76,13 +78,15 @@ impl Workgroup {
             code: Arc::clone(code),
             done: 0,
             faults: Vec::new(),
+            deadlock: DeadlockDetector::default(),
             group,
         }
     }
 
     /// Lets each wave run for a while.
     pub(super) fn turn(&mut self) -> TurnResult {
-        let mut busy = false;
+        let (mut busy, mut progress) = (false, false);
+        let phase = self.group.phase();
         for wave in &mut self.waves {
             if wave.has_ended {
                 continue;
@@ -102,15 +106,37 @@ impl Workgroup {
             if let Pause::End = pause {
                 wave.has_ended = true;
                 self.group.leave();
+                progress = true;
             }
             busy |= !matches!(pause, Pause::Idle);
         }
+        progress |= self.group.phase() != phase;
         if self.is_over() {
+            return TurnResult::Done;
+        }
+        let found = self
+            .deadlock
+            .check(&mut self.group, &self.waves, &self.code, progress);
+        if let Some(report) = found {
+            self.fail_all(&FaultKind::Deadlock(report));
             return TurnResult::Done;
         }
         match busy {
             true => TurnResult::Busy,
             false => TurnResult::Idle(None),
+        }
+    }
+
+    /// Ends all waves with a fault.
+    fn fail_all(&mut self, kind: &FaultKind) {
+        for wave in self.waves.iter_mut().filter(|wave| !wave.has_ended) {
+            wave.has_ended = true;
+            self.faults.push(LaneFault {
+                workgroup: self.group.place,
+                lane: self.group.kernel.lane_place(wave.number, 0),
+                address: wave.pc,
+                kind: kind.clone(),
+            });
         }
     }
 

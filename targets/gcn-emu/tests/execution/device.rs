@@ -19,6 +19,10 @@ impl AddressSpace for Memory {
         self.0.resolve(address, bytes, kind)
     }
 
+    fn is_of_host(&self, _: u64) -> bool {
+        false
+    }
+
     fn describe(&self, _: u64) -> Option<String> {
         None
     }
@@ -114,7 +118,7 @@ impl Device {
         let options = Options {
             arch,
             processors: 1,
-            ..Options::default()
+            patience: std::time::Duration::from_millis(200),
         };
         Self {
             arch,

@@ -184,6 +184,29 @@ fn an_endless_loop_can_be_stopped() {
 }
 
 #[test]
+fn waves_that_wait_for_nothing() {
+    let body = "
+        v_mov_b32 v2, 0
+        again:
+        ds_read_b32 v1, v2
+        s_waitcnt lgkmcnt(0)
+        v_readfirstlane_b32 s0, v1
+        s_cmp_eq_u32 s0, 7
+        s_cbranch_scc0 again
+        s_endpgm";
+    let Some(kind) = fault_of(Arch::Gfx90a, body) else {
+        return;
+    };
+    let FaultKind::Deadlock(report) = &kind else {
+        panic!("{kind}");
+    };
+    assert!(
+        report.contains("wave 0") && report.contains("loops"),
+        "{report}"
+    );
+}
+
+#[test]
 fn launches_out_of_bounds_are_rejected() {
     let arch = Arch::Gfx1100;
     let Some(object) = compile(arch, "s", &assembly(arch, "s_endpgm"), &[]) else {
