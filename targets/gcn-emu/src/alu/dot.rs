@@ -71,3 +71,9 @@ pub(super) fn narrow(a: [f32; 2], b: [f32; 2], sum: f32, round: impl Fn(f32) -> 
         round(result_of([sum, product], sum + product))
     })
 }
+
+/// The sum of products of pairs of integers, and a further summand.
+#[inline(always)]
+pub(super) fn pairs(a: [i64; 2], b: [i64; 2], sum: i64) -> i64 {
+    sum + a[0] * b[0] + a[1] * b[1]
+}

@@ -16,6 +16,12 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
+    /// The words of a source.
+    #[inline(always)]
+    pub(super) fn source(&self, number: usize) -> *const u32 {
+        self.src[number]
+    }
+
     #[inline(always)]
     fn starting_at(operands: &Operands, first: usize) -> Self {
         Self {
@@ -109,13 +115,15 @@ impl Outcome for bool {
 
 /// What an operation does in a lane.
 pub(super) trait LaneFunction {
+    /// What is the same for all lanes.
+    type Context: Copy;
     type Result: Outcome;
 
     /// The result in a lane, without any other effect.
     ///
     /// # Safety
     /// As for [`Function`](super::Function).
-    unsafe fn call(lanes: &Lanes, at: usize) -> Self::Result;
+    unsafe fn call(context: &Self::Context, lanes: &Lanes, at: usize) -> Self::Result;
 }
 
 /// Applies a function to each active lane. Returns the bits of the mask.
@@ -123,18 +131,22 @@ pub(super) trait LaneFunction {
 /// # Safety
 /// As for [`Function`](super::Function), and this machine is an `M`.
 #[inline(always)]
-pub(super) unsafe fn each<F: LaneFunction, M: Machine>(operands: &Operands) -> u64 {
-    let operands = *operands;
+pub(super) unsafe fn each<F: LaneFunction, M: Machine>(
+    operands: &Operands,
+    context: &F::Context,
+) -> u64 {
+    let (operands, context) = (*operands, &{ *context });
     if operands.exec.count_ones() <= FEW {
         // SAFETY: the caller's promise.
-        return unsafe { each_of_few::<F>(&operands) };
+        return unsafe { each_of_few::<F>(&operands, context) };
     }
     let mut mask = 0;
     for first in [0, HALF] {
         let active = (operands.exec >> first) as u32;
         if active != 0 {
             // SAFETY: the caller's promise.
-            mask |= u64::from(unsafe { each_of_half::<F, M>(&operands, first, active) }) << first;
+            mask |= u64::from(unsafe { each_of_half::<F, M>(&operands, context, first, active) })
+                << first;
         }
     }
     mask
@@ -145,14 +157,14 @@ pub(super) unsafe fn each<F: LaneFunction, M: Machine>(operands: &Operands) -> u
 /// # Safety
 /// As for [`Function`](super::Function).
 #[inline(always)]
-unsafe fn each_of_few<F: LaneFunction>(operands: &Operands) -> u64 {
+unsafe fn each_of_few<F: LaneFunction>(operands: &Operands, context: &F::Context) -> u64 {
     let (mut mask, mut rest) = (0, operands.exec);
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let lanes = Lanes::starting_at(operands, lane & HALF);
         // SAFETY: the caller's promise.
-        let (words, bit) = unsafe { F::call(&lanes, lane % HALF) }.parts();
+        let (words, bit) = unsafe { F::call(context, &lanes, lane % HALF) }.parts();
         mask |= u64::from(bit) << lane;
         for (row, word) in words.into_iter().enumerate().take(rows_of::<F>()) {
             // SAFETY: the caller's promise.
@@ -175,6 +187,7 @@ unsafe fn each_of_few<F: LaneFunction>(operands: &Operands) -> u64 {
 #[inline(always)]
 unsafe fn each_of_half<F: LaneFunction, M: Machine>(
     operands: &Operands,
+    context: &F::Context,
     first: usize,
     active: u32,
 ) -> u32 {
@@ -189,7 +202,7 @@ unsafe fn each_of_half<F: LaneFunction, M: Machine>(
     let (mut low, mut high, mut bits) = ([0; HALF], [0; HALF], [0; HALF]);
     for at in 0..count {
         // SAFETY: the caller's promise.
-        let (words, bit) = unsafe { F::call(&lanes, at) }.parts();
+        let (words, bit) = unsafe { F::call(context, &lanes, at) }.parts();
         [low[at], high[at]] = words;
         bits[at] = u8::from(bit).wrapping_neg();
     }
@@ -303,15 +316,41 @@ pub(super) fn has_avx2() -> bool {
         && std::arch::is_x86_feature_detected!("f16c")
 }
 
+/// The [`Functions`](super::Functions) with the code of a block, in which `$M` is the machine. They
+/// have a further parameter if one is named.
+macro_rules! code {
+    (($($context:ident: $Context:ty)?), |$operands:ident, $M:ident| $block:block) => {{
+        unsafe fn portable($operands: &$crate::alu::Operands $(, $context: &$Context)?) -> u64 {
+            type $M = $crate::alu::table::Portable;
+            $block
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn avx2($operands: &$crate::alu::Operands $(, $context: &$Context)?) -> u64 {
+            type $M = $crate::alu::table::Avx2;
+            $block
+        }
+
+        $crate::alu::Functions {
+            portable,
+            #[cfg(target_arch = "x86_64")]
+            avx2,
+        }
+    }};
+}
+pub(super) use code;
+
 /// The [`Function`](super::Function) that performs `$body` for each active lane.
 macro_rules! function {
     (($($arg:ident: $T:ty),* $(; $old:ident: $O:ty)?) -> $R:ty $body:block) => {{
         struct One;
         impl $crate::alu::table::LaneFunction for One {
+            type Context = ();
             type Result = $R;
 
             #[inline(always)]
-            unsafe fn call(lanes: &$crate::alu::table::Lanes, at: usize) -> $R {
+            unsafe fn call((): &(), lanes: &$crate::alu::table::Lanes, at: usize) -> $R {
                 let mut next = 0;
                 $(
                     // SAFETY: the caller's promise.
@@ -329,21 +368,10 @@ macro_rules! function {
                 $body
             }
         }
-        unsafe fn portable(operands: &$crate::alu::Operands) -> u64 {
+        $crate::alu::table::code!((), |operands, M| {
             // SAFETY: the caller's promise.
-            unsafe { $crate::alu::table::each::<One, $crate::alu::table::Portable>(operands) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn avx2(operands: &$crate::alu::Operands) -> u64 {
-            // SAFETY: the caller's promise.
-            unsafe { $crate::alu::table::each::<One, $crate::alu::table::Avx2>(operands) }
-        }
-        $crate::alu::Functions {
-            portable,
-            #[cfg(target_arch = "x86_64")]
-            avx2,
-        }
+            unsafe { $crate::alu::table::each::<One, M>(operands, &()) }
+        })
     }};
 }
 pub(super) use function;

@@ -78,12 +78,6 @@ impl F16 {
         Self(single_to_half(value))
     }
 
-    /// The nearest to a value that has more bits than a float.
-    #[inline(always)]
-    pub(crate) fn nearest_to_double(value: f64) -> Self {
-        Self::nearest(odd_single(value))
-    }
-
     /// The next one in the direction of zero.
     #[inline(always)]
     pub(crate) fn toward_zero(value: f32) -> Self {

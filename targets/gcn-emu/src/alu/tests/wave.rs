@@ -1,7 +1,8 @@
 //! Runs an operation.
 
-use crate::alu::{LANES, Operands, Operation, Row, Type};
-use crate::isa::{DualOp, ValuOp};
+use crate::alu::{LANES, Operands, Operation, Row, Type, find_packed};
+use crate::inst::PackedModifiers;
+use crate::isa::{DualOp, PackedOp, ValuOp};
 
 /// The operands of a wave, each with the words of 64 bits.
 pub(super) struct Wave {
@@ -9,6 +10,11 @@ pub(super) struct Wave {
     pub(super) src: Vec<[Row; 2]>,
     pub(super) dst: [Row; 2],
     pub(super) mask: u64,
+}
+
+/// Rows whose lanes all have these bits.
+fn rows_of(bits: u64) -> [Row; 2] {
+    [[bits as u32; LANES], [(bits >> 32) as u32; LANES]]
 }
 
 impl Wave {
@@ -61,6 +67,35 @@ impl Wave {
     }
 }
 
+/// The result of packed arithmetic in a lane; none if it is not supported with these modifiers.
+pub(super) fn packed(name: &str, operands: &[u64], modifiers: PackedModifiers) -> Option<u64> {
+    let op = PackedOp::ALL.iter().find(|op| op.row().name == name);
+    let op = op.unwrap_or_else(|| panic!("no operation {name}"));
+    let operation = find_packed(*op, &modifiers)?;
+    assert_eq!(operation.src.len(), operands.len(), "{name}");
+    let src: Vec<[Row; 2]> = operands.iter().map(|&bits| rows_of(bits)).collect();
+    let old = operands.last().filter(|_| operation.reads_dst);
+    let mut wave = Wave {
+        exec: u64::MAX,
+        src,
+        dst: rows_of(*old.unwrap_or(&0)),
+        mask: 0,
+    };
+    let mut results = [u64::MAX, 1 << 37].map(|exec| {
+        wave.exec = exec;
+        // SAFETY: all have two rows, the most of any type.
+        let mask = unsafe { operation.run.of_this_machine()(&wave.operands(), &modifiers) };
+        assert_eq!(mask, 0, "{name}");
+        wave.result(37)
+    });
+    results.reverse();
+    let [one, all] = results;
+    assert_eq!(one, all, "{name}");
+    assert!(operation.dst.bits() == 64 || all >> 32 == 0, "{name}: {all:#x}");
+    assert!((1..LANES).all(|lane| wave.result(lane) == all), "{name}");
+    Some(all)
+}
+
 /// The operation of that name.
 pub(super) fn named(name: &str) -> &'static Operation {
     let vector = ValuOp::ALL.iter().find(|op| op.row().name == name);
@@ -76,7 +111,7 @@ pub(super) fn result(name: &str, operands: &[u64], clamped: bool) -> (u64, bool)
     let operation = named(name);
     let mut wave = Wave::of(operation, operands);
     let mask = wave.run(operation, clamped);
-    assert!(mask == 0 || mask == u64::MAX, "{name}: {mask:#x}");
+    assert!(mask == 0 || (operation.writes_mask && mask == u64::MAX), "{name}: {mask:#x}");
     for lane in 1..LANES {
         assert_eq!(wave.result(lane), wave.result(0), "{name}: lane {lane}");
     }
