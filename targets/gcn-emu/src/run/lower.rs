@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::group::Group;
 use super::modifiers::{LaneSource, Modifiers as AluModifiersOf, Placement, SourceModifiers};
 use super::operand::{Source, Special, Target};
+use super::packed::Packed;
 use super::scalar::ScalarOperation;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
@@ -16,7 +17,9 @@ use crate::fault::FaultKind;
 use crate::inst::{
     AluModifiers, Half, Inst, Modifiers, Op, Operand, Register, SdwaSelect, Segment, Value,
 };
-use crate::isa::{Flag, Kind, LdsOp, Row, ScalarMemoryOp, Sop1Op, SopkOp, has_short_form};
+use crate::isa::{
+    Flag, Kind, LdsOp, PackedOp, Row, ScalarMemoryOp, Sop1Op, SopkOp, has_short_form,
+};
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
@@ -199,7 +202,7 @@ impl Builder<'_> {
             },
             Op::Packed(op) => match lanes::packed(op) {
                 Some(run) => self.across_lanes(run),
-                None => self.arithmetic(),
+                None => self.packed(op),
             },
             Op::Dual(_) => self.dual(),
             Op::Lds(op) => match lanes::lds(op) {
@@ -427,6 +430,57 @@ impl Builder<'_> {
                 .push(Source::Vector(alu.dst.ok_or_else(|| self.unsupported())?));
         }
         Ok(alu)
+    }
+
+    fn packed(&mut self, op: PackedOp) -> Result<()> {
+        let Modifiers::Packed(modifiers) = &self.inst.modifiers else {
+            return Err(self.unsupported());
+        };
+        let [dst, sources @ ..] = self.inst.operands.as_slice() else {
+            return Err(self.unsupported());
+        };
+        let mut modifiers = *modifiers;
+        // Those that mix floats have signs at their operands.
+        for (at, source) in sources.iter().enumerate() {
+            modifiers.neg_lo |= u8::from(source.neg) << at;
+            modifiers.neg_hi |= u8::from(source.abs) << at;
+        }
+        let operation = alu::find_packed(op, &modifiers).ok_or_else(|| self.unsupported())?;
+        let Target::Vector(dst) = self.target(dst) else {
+            return Err(self.unsupported());
+        };
+        let mut src = Vec::new();
+        for (at, (source, &kind)) in sources.iter().zip(operation.src).enumerate() {
+            let is_constant = !matches!(source.value, Value::Registers(..));
+            let is_wide = source.kind.registers() == 2;
+            if is_constant && is_wide && modifiers.op_sel_hi >> at & 1 != 0 {
+                return Err(self.unsupported());
+            }
+            src.push(match (source.value, kind.bits()) {
+                (Value::Float(_), 16) => self.source(source, kind)?,
+                _ => self.source(source, Type::U32)?,
+            });
+        }
+        if operation.reads_dst {
+            src.push(Source::Vector(dst));
+        }
+        if src.len() != operation.src.len() {
+            return Err(self.unsupported());
+        }
+        self.step.detail = Detail::Packed(Box::new(Packed {
+            function: operation.run.of_this_machine(),
+            has_floats: operation.src.iter().any(|kind| kind.is_float()),
+            kind: operation.dst,
+            dpp: modifiers.dpp.map(LaneSource::new),
+            modifiers,
+            src,
+            dst,
+        }));
+        self.step.run = |wave, step, _| match &step.detail {
+            Detail::Packed(packed) => packed.run(wave),
+            _ => Flow::Next,
+        };
+        Ok(())
     }
 
     fn dual(&mut self) -> Result<()> {

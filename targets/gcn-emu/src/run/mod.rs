@@ -10,7 +10,7 @@
 //! | `lower` | the step for an instruction |
 //! | `control` | branches, waits, messages, hardware registers |
 //! | `scalar`, `scalar_table` | scalar arithmetic |
-//! | `vector`, `modifiers` | vector arithmetic, and what comes before and after it |
+//! | `vector`, `packed`, `modifiers` | vector arithmetic, and what comes before and after it |
 //! | `lanes` | vector instructions across lanes |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
 //! | `access`, `atomic` | what they share: elements of an access, and atomic operations |
@@ -37,6 +37,7 @@ mod lds;
 mod lower;
 mod modifiers;
 mod operand;
+mod packed;
 mod private_memory;
 mod scalar;
 mod scalar_memory;

@@ -4,6 +4,7 @@ use super::access::Access;
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
+use super::packed::Packed;
 use super::vector::Alu;
 use super::wave::Wave;
 use crate::inst::Inst;
@@ -33,5 +34,6 @@ pub(super) enum Detail {
     None,
     Alu(Box<Alu>),
     Dual(Box<[Alu; 2]>),
+    Packed(Box<Packed>),
     Access(Box<Access>),
 }

@@ -39,7 +39,7 @@ const HELD: u16 = 10;
 const FEW: u32 = 4;
 
 /// The mode without any denormal that is flushed.
-const KEEPS_DENORMALS: u32 = 0xf0;
+pub(super) const KEEPS_DENORMALS: u32 = 0xf0;
 
 /// The rounding that is not to the nearest number.
 const ROUNDS: u32 = 0x0f;

@@ -113,7 +113,7 @@ pub(crate) fn compile(
 
 impl Device {
     pub(crate) fn new(arch: Arch) -> Self {
-        let arena = CheckedArena::new(1 << 30, Some(0x8000_0000_0000)).expect("addresses");
+        let arena = CheckedArena::new(1 << 30, Some(0x4000_0000_0000)).expect("addresses");
         let memory = Arc::new(Memory(arena));
         let options = Options {
             arch,

@@ -91,7 +91,10 @@ pub(super) fn packed(name: &str, operands: &[u64], modifiers: PackedModifiers) -
     results.reverse();
     let [one, all] = results;
     assert_eq!(one, all, "{name}");
-    assert!(operation.dst.bits() == 64 || all >> 32 == 0, "{name}: {all:#x}");
+    assert!(
+        operation.dst.bits() == 64 || all >> 32 == 0,
+        "{name}: {all:#x}"
+    );
     assert!((1..LANES).all(|lane| wave.result(lane) == all), "{name}");
     Some(all)
 }
@@ -111,7 +114,10 @@ pub(super) fn result(name: &str, operands: &[u64], clamped: bool) -> (u64, bool)
     let operation = named(name);
     let mut wave = Wave::of(operation, operands);
     let mask = wave.run(operation, clamped);
-    assert!(mask == 0 || (operation.writes_mask && mask == u64::MAX), "{name}: {mask:#x}");
+    assert!(
+        mask == 0 || (operation.writes_mask && mask == u64::MAX),
+        "{name}: {mask:#x}"
+    );
     for lane in 1..LANES {
         assert_eq!(wave.result(lane), wave.result(0), "{name}: lane {lane}");
     }
