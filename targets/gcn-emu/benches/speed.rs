@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the benchmark prints its figures")]
 
 #[path = "../tests/execution/device.rs"]
+#[expect(dead_code, reason = "tests use the rest")]
 mod device;
 
 use std::time::{Duration, Instant};

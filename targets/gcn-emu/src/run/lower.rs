@@ -6,6 +6,7 @@ use super::group::Group;
 use super::modifiers::{LaneSource, Modifiers as AluModifiersOf, Placement, SourceModifiers};
 use super::operand::{Source, Special, Target};
 use super::packed::Packed;
+use super::register_counts::RegisterCounts;
 use super::scalar::ScalarOperation;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
@@ -28,7 +29,7 @@ pub(super) fn lower(inst: Inst) -> Result<Step> {
     let mut step = Step {
         run: arithmetic,
         bytes: 4 * u64::from(inst.words),
-        needs: needs(&inst),
+        needs: RegisterCounts::new(needs(&inst)),
         dst: Target::None,
         src: [const { Source::None }; 4],
         immediate: 0,
@@ -384,9 +385,11 @@ impl Builder<'_> {
     ) -> Result<Alu> {
         let mut alu = Alu {
             function: operation.run.of_this_machine(),
-            src: Vec::new(),
+            src: [const { Source::None }; 4],
+            rows: [1; 4],
+            count: 0,
             dst: None,
-            mask: VCC,
+            mask: None,
             masks: Vec::new(),
             modifiers: None,
             has_floats: operation.src.iter().flatten().any(|kind| kind.is_float())
@@ -412,13 +415,13 @@ impl Builder<'_> {
         let count = operation.src.len() - usize::from(operation.reads_dst);
         for kind in &operation.src[..count] {
             match (kind, operands.next()) {
-                (Some(kind), Some(operand)) => alu.src.push(self.source(operand, *kind)?),
+                (Some(kind), Some(operand)) => alu.add(self.source(operand, *kind)?, *kind),
                 (None, Some(operand)) => match self.source(operand, Type::U64)? {
-                    Source::Scalar(number) => alu.mask = number,
+                    Source::Scalar(number) => alu.mask = Some(number),
                     _ => return Err(self.unsupported()),
                 },
-                // VCC, which is not written in the text.
-                (None, None) => {}
+                // The text does not have it.
+                (None, None) => alu.mask = Some(VCC),
                 (Some(_), None) => return Err(self.unsupported()),
             }
         }
@@ -426,8 +429,10 @@ impl Builder<'_> {
             return Err(self.unsupported());
         }
         if operation.reads_dst {
-            alu.src
-                .push(Source::Vector(alu.dst.ok_or_else(|| self.unsupported())?));
+            let (Some(dst), Some(kind)) = (alu.dst, operation.dst) else {
+                return Err(self.unsupported());
+            };
+            alu.add(Source::Vector(dst), kind);
         }
         Ok(alu)
     }

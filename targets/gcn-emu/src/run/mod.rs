@@ -19,6 +19,7 @@
 //! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
 //! | `wave`, `private_memory` | registers and private memory |
 //! | `operand`, `flow` | resolved operands; what a wave does after an instruction |
+//! | `register_counts` | numbers of registers |
 
 mod access;
 mod address;
@@ -39,6 +40,7 @@ mod modifiers;
 mod operand;
 mod packed;
 mod private_memory;
+mod register_counts;
 mod scalar;
 mod scalar_memory;
 mod scalar_table;

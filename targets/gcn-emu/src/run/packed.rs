@@ -40,7 +40,7 @@ impl Packed {
         let mut exec = wave.exec();
         let mut src = [std::ptr::null(); 4];
         for (number, source) in self.src.iter().enumerate() {
-            src[number] = source_rows(wave, source, exec, FIRST + 2 * number);
+            src[number] = source_rows(wave, source, exec, (FIRST + 2 * number, 2));
         }
         let mut dst = wave.row(usize::from(self.dst));
         if let Some(dpp) = &self.dpp {

@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
 use super::packed::Packed;
+use super::register_counts::RegisterCounts;
 use super::vector::Alu;
 use super::wave::Wave;
 use crate::inst::Inst;
@@ -17,8 +18,8 @@ pub(crate) struct Step {
     pub(super) run: Run,
     /// Its size.
     pub(super) bytes: u64,
-    /// The numbers of registers that it needs: scalar, vector, accumulation.
-    pub(super) needs: [u16; 3],
+    /// The registers that it needs.
+    pub(super) needs: RegisterCounts,
     /// The first destination.
     pub(super) dst: Target,
     /// The sources.

@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use emu_engine::TurnResult;
 
-use super::code::{Code, Region};
+use super::code::Code;
 use super::deadlock::DeadlockDetector;
 use super::flow::Flow;
 use super::group::Group;
@@ -177,25 +177,21 @@ fn run(
     done: &mut u64,
 ) -> Result<Pause, (FaultKind, usize)> {
     let first = |wave: &Wave| wave.exec().trailing_zeros() as usize % LANES;
-    let mut region: Option<Arc<Region>> = None;
+    let mut code = all.find(wave.pc).map_err(|kind| (kind, first(wave)))?;
     for _ in 0..TURN {
         let pc = wave.pc;
-        let code = match &region {
-            Some(code) if code.contains(pc) => code,
-            _ => {
-                let found = all.find(pc);
-                region.insert(found.map_err(|kind| (kind, first(wave)))?)
-            }
-        };
         let step = code.step(wave.target, pc);
         let step = step.map_err(|kind| (kind, first(wave)))?;
-        if let Some(kind) = wave.lacks(step.needs) {
-            return Err((kind, first(wave)));
+        if !wave.has(step.needs) {
+            return Err((wave.lacking(step.needs), first(wave)));
         }
         *done += 1;
         match (step.run)(wave, step, group) {
             Flow::Next => wave.pc = pc + step.bytes,
-            Flow::Jump => {}
+            Flow::Jump if code.contains(wave.pc) => {}
+            Flow::Jump => {
+                code = all.find(wave.pc).map_err(|kind| (kind, first(wave)))?;
+            }
             Flow::Yield => {
                 wave.pc = pc + step.bytes;
                 return Ok(Pause::Idle);

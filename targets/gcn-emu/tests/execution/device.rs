@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use device_arena::{AccessKind, CheckedArena, Fill};
-use gcn_emu::{AddressSpace, Arch, CodeRegion, Dispatch, Fault, LaunchError, Machine, Options};
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use gcn_emu::{
+    AddressSpace, Arch, CodeRegion, DESCRIPTOR_BYTES, Descriptor, Dispatch, Fault, LaunchError,
+    Machine, Options,
+};
+use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
 /// Device memory.
@@ -30,7 +33,6 @@ impl AddressSpace for Memory {
 
 /// A GPU.
 pub(crate) struct Device {
-    pub(crate) arch: Arch,
     memory: Arc<Memory>,
     machine: Machine,
 }
@@ -38,7 +40,15 @@ pub(crate) struct Device {
 /// A loaded kernel.
 pub(crate) struct Kernel {
     descriptor: u64,
+    content: Descriptor,
     _code: CodeRegion,
+}
+
+impl Kernel {
+    /// Its descriptor.
+    pub(crate) fn descriptor(&self) -> &Descriptor {
+        &self.content
+    }
 }
 
 /// The size of a launch.
@@ -121,7 +131,6 @@ impl Device {
             patience: std::time::Duration::from_millis(200),
         };
         Self {
-            arch,
             machine: Machine::new(options, Arc::clone(&memory) as _),
             memory,
         }
@@ -190,8 +199,13 @@ impl Device {
         }
         let name = format!("{kernel}.kd");
         let symbol = file.symbols().find(|symbol| symbol.name() == Ok(&name));
+        let descriptor = base + symbol.expect("a descriptor").address();
+        let words = self.read(descriptor, DESCRIPTOR_BYTES / 4);
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let bytes = bytes.as_array().expect("as many bytes");
         Kernel {
-            descriptor: base + symbol.expect("a descriptor").address(),
+            content: Descriptor::read(bytes),
+            descriptor,
             _code: code.expect("code"),
         }
     }
@@ -222,13 +236,18 @@ impl Device {
             .flat_map(|&argument| [argument as u32, (argument >> 32) as u32])
             .collect();
         words.resize(words.len().max(64), 0);
+        // Code reads the sizes there.
+        let mut packet = [0; 16];
+        packet[1] = 1 << 16 | shape.workgroup;
+        packet[2] = 1;
+        packet[3..6].copy_from_slice(&[shape.grid, 1, 1]);
         let dispatch = Dispatch {
             kernel: "test".to_owned(),
             descriptor: kernel.descriptor,
             grid: [shape.grid, 1, 1],
             workgroup: [shape.workgroup, 1, 1],
             kernarg: self.memory(&words),
-            packet: self.memory(&[0; 16]),
+            packet: self.memory(&packet),
             queue: self.memory(&[0; 64]),
             dispatch_id: 0,
             private_bytes: shape.private_bytes,
@@ -236,21 +255,4 @@ impl Device {
         };
         self.machine.start(dispatch, Box::new(|_| {}))
     }
-}
-
-/// Compiles and runs a kernel `k` in C; none if there is no compiler.
-pub(crate) fn run_c(
-    arch: Arch,
-    source: &str,
-    shape: Shape,
-    input: &[u32],
-    outputs: usize,
-) -> Option<Vec<u32>> {
-    let object = compile(arch, "c", source, &["-std=c23"])?;
-    let device = Device::new(arch);
-    let kernel = device.load(&object, "k");
-    let memory = [device.memory(input), device.memory(&vec![0; outputs])];
-    let result = device.run(&kernel, shape, &memory);
-    result.unwrap_or_else(|fault| panic!("{arch}: {fault}"));
-    Some(device.read(memory[1], outputs))
 }

@@ -4,7 +4,7 @@ mod device;
 mod differential;
 mod faults;
 
-use device::{Shape, run_c};
+use device::{Device, Shape, compile};
 use gcn_emu::Arch;
 
 /// The begin of every kernel in C: the number of the lane.
@@ -17,6 +17,23 @@ typedef unsigned long u64;
 static inline u32 lane(void) { return __builtin_amdgcn_workitem_id_x(); }
 static inline u32 group(void) { return __builtin_amdgcn_workgroup_id_x(); }
 ";
+
+/// Compiles and runs a kernel `k` in C; none if there is no compiler.
+fn run_c(
+    arch: Arch,
+    source: &str,
+    shape: Shape,
+    input: &[u32],
+    outputs: usize,
+) -> Option<Vec<u32>> {
+    let object = compile(arch, "c", source, &["-std=c23"])?;
+    let device = Device::new(arch);
+    let kernel = device.load(&object, "k");
+    let memory = [device.memory(input), device.memory(&vec![0; outputs])];
+    let result = device.run(&kernel, shape, &memory);
+    result.unwrap_or_else(|fault| panic!("{arch}: {fault}"));
+    Some(device.read(memory[1], outputs))
+}
 
 fn check(source: &str, shape: Shape, input: &[u32], expected: &[u32]) {
     for arch in Arch::ALL {
