@@ -216,12 +216,13 @@ impl Device {
         kernel: &Kernel,
         shape: Shape,
         arguments: &[u64],
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, Box<Fault>> {
         let running = self
             .start(kernel, shape, arguments)
             .expect("a valid launch");
         let result = running.wait(None).expect("it has ended");
-        result.map(|()| running.instructions())
+        result.map_err(Box::new)?;
+        Ok(running.instructions())
     }
 
     /// Starts a kernel with arguments of 64 bits.
