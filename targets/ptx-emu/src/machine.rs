@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bus_cost::CountCosts;
+use emu_engine::{Activity, Processors};
 
 use crate::check::Checker;
 use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module, Part};
-use crate::run::{Activity, Check, Launch, LaunchConfig, OnEnd, Processors, Trace};
+use crate::run::{Check, Launch, LaunchConfig, OnEnd, Trace};
 use crate::spec::{MAX_BLOCKS, MAX_SHARED, MAX_THREADS, Model};
 
 /// The properties of a device.
@@ -82,7 +83,7 @@ pub struct Grid {
 pub struct Machine {
     options: Options,
     memory: Arc<Memory>,
-    processors: Processors,
+    processors: Processors<Launch>,
     activity: Arc<Activity>,
     checker: Option<Arc<Checker>>,
     modules: AtomicU32,
@@ -121,7 +122,7 @@ impl Machine {
         Ok(Self {
             memory,
             processors: Processors::new(options.processors.max(1)),
-            activity: Arc::new(Activity::new()),
+            activity: Arc::default(),
             checker,
             modules: AtomicU32::new(1),
             launches: AtomicU64::new(1),
@@ -406,7 +407,7 @@ pub struct Running(Arc<Launch>);
 
 impl std::fmt::Debug for Running {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Running(over: {})", self.0.is_over())
+        write!(f, "Running(over: {})", self.0.progress.is_over())
     }
 }
 
@@ -414,23 +415,23 @@ impl Running {
     /// Whether it has ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.0.is_over()
+        self.0.progress.is_over()
     }
 
     /// Waits for the end, at most until `until`; `None` if the kernel still runs.
     #[must_use]
     pub fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
-        self.0.wait(until)
+        self.0.progress.wait(until, || self.0.stopped())
     }
 
     /// Ends it as soon as possible.
     pub fn stop(&self) {
-        self.0.stop();
+        self.0.progress.stop();
     }
 
     /// Instructions that lanes have executed so far.
     #[must_use]
     pub fn instructions(&self) -> u64 {
-        self.0.instructions()
+        self.0.progress.instructions()
     }
 }

@@ -12,15 +12,37 @@
 //! An operand of type `bool` is a bit of a mask, and so is such a result. Behind `;` stands the old
 //! value of the destination. `clamp` has the function for instructions that clamp integers.
 //!
+//! Packed arithmetic has a table of its own, since modifiers select and negate the halves of its
+//! operands: [`find_packed`].
+//!
 //! Source of the functions: AMD's "Instruction Set Architecture" manuals.
 
+mod approximate;
+mod bytes;
+mod compare;
+mod convert;
+mod divide;
+mod dot;
+mod double;
+mod dual;
+mod float;
+mod half;
+mod integer;
+mod packed;
+mod packed_table;
+mod scale;
+mod single;
 mod table;
+#[cfg(test)]
+mod tests;
+mod trig;
 mod value;
 mod vector;
 
 pub(crate) use self::value::{Lane, Type};
 
-use crate::inst::Op;
+use crate::inst::{Op, PackedModifiers};
+use crate::isa::PackedOp;
 
 /// The most lanes of a wave.
 pub(crate) const LANES: usize = 64;
@@ -49,17 +71,23 @@ pub(crate) struct Operands {
 /// them. A source may be the destination, but not overlap it otherwise.
 pub(crate) type Function = unsafe fn(&Operands) -> u64;
 
+/// Performs an operation of packed arithmetic with the modifiers, for the active lanes. Returns 0.
+///
+/// # Safety
+/// As for [`Function`].
+pub(crate) type PackedFunction = unsafe fn(&Operands, &PackedModifiers) -> u64;
+
 /// Code of a [`Function`], for any machine and for those with vector instructions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Functions {
-    portable: Function,
+pub(crate) struct Functions<F = Function> {
+    portable: F,
     #[cfg(target_arch = "x86_64")]
-    avx2: Function,
+    avx2: F,
 }
 
-impl Functions {
+impl<F: Copy> Functions<F> {
     /// The code for this machine.
-    pub(crate) fn of_this_machine(self) -> Function {
+    pub(crate) fn of_this_machine(self) -> F {
         #[cfg(target_arch = "x86_64")]
         if table::has_avx2() {
             return self.avx2;
@@ -82,13 +110,48 @@ pub(crate) struct Operation {
     /// The type of the destination; none if the result is a mask only.
     pub(crate) dst: Option<Type>,
     /// Whether a result is a mask.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
     pub(crate) writes_mask: bool,
+}
+
+/// An operation of packed arithmetic.
+///
+/// Its function applies all modifiers but DPP to the rows as registers have them. A NaN is clamped to
+/// 0. Of operations that mix floats (`v_fma_mix_f32` and its like) the bits of `neg_lo` and `neg_hi`
+/// are those of the operands' `neg` and `abs`. It keeps subnormal numbers.
+#[derive(Debug)]
+pub(crate) struct PackedOperation {
+    /// Its function.
+    pub(crate) run: Functions<PackedFunction>,
+    /// The types of the sources' parts: of halves if these have 16 bits, of rows if they have 64.
+    pub(crate) src: &'static [Type],
+    /// Whether sources may have the bits of `neg_lo` and `neg_hi`.
+    allows: &'static [fn(bool, bool) -> bool],
+    /// Whether the last source is the destination.
+    pub(crate) reads_dst: bool,
+    /// The type of the destination: how many rows it has.
+    pub(crate) dst: Type,
+}
+
+/// The arithmetic of an operation; none if it is one on matrices, or not supported with these
+/// modifiers.
+pub(crate) fn find_packed(
+    op: PackedOp,
+    modifiers: &PackedModifiers,
+) -> Option<&'static PackedOperation> {
+    let operation = packed::find(op)?;
+    let bit = |bits: u8, source: usize| bits >> source & 1 != 0;
+    let mut sources = operation.allows.iter().enumerate();
+    sources
+        .all(|(at, allows)| allows(bit(modifiers.neg_lo, at), bit(modifiers.neg_hi, at)))
+        .then_some(operation)
 }
 
 /// The arithmetic of an operation; none if it is no function of single lanes, or not supported.
 pub(crate) fn find(op: Op) -> Option<&'static Operation> {
     match op {
         Op::Valu(op) => vector::find(op),
+        Op::Dual(op) => dual::find(op),
         _ => None,
     }
 }

@@ -1,5 +1,9 @@
 //! Types of lanes.
 
+use small_floats::{
+    bfloat_to_single, half_to_single, single_to_bfloat, single_to_half, single_to_half_toward_zero,
+};
+
 /// The type of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Type {
@@ -61,9 +65,57 @@ pub(crate) trait Lane: Copy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct F16(pub(crate) u16);
 
+impl F16 {
+    /// The value. Exact.
+    #[inline(always)]
+    pub(crate) fn single(self) -> f32 {
+        half_to_single(self.0)
+    }
+
+    /// The nearest, the even one of two.
+    #[inline(always)]
+    pub(crate) fn nearest(value: f32) -> Self {
+        Self(single_to_half(value))
+    }
+
+    /// The next one in the direction of zero.
+    #[inline(always)]
+    pub(crate) fn toward_zero(value: f32) -> Self {
+        Self(single_to_half_toward_zero(value))
+    }
+}
+
 /// A bfloat of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BF16(pub(crate) u16);
+
+impl BF16 {
+    /// The value. Exact.
+    #[inline(always)]
+    pub(crate) fn single(self) -> f32 {
+        bfloat_to_single(self.0)
+    }
+
+    /// The nearest, the even one of two.
+    #[inline(always)]
+    pub(crate) fn nearest(value: f32) -> Self {
+        Self(single_to_bfloat(value))
+    }
+}
+
+/// The value if a float has it, else of the two next to it the one whose last bit is 1: to round it
+/// to fewer bits then is to round the value itself.
+#[inline(always)]
+pub(crate) fn odd_single(value: f64) -> f32 {
+    let nearest = value as f32;
+    let back = f64::from(nearest);
+    let bits = nearest.to_bits();
+    let lower = bits.wrapping_sub(u32::from(back.abs() > value.abs()));
+    if back != value && !value.is_nan() {
+        return f32::from_bits(lower | 1);
+    }
+    nearest
+}
 
 macro_rules! lane {
     ($($Type:ident $T:ty: |$bits:ident| $get:expr, |$value:ident| $put:expr;)*) => {$(

@@ -33,12 +33,13 @@ use crate::status::{Answer, Status};
 /// The most GPUs at a time.
 pub(crate) const MAX_GPUS: usize = 32;
 
-/// The windows of GPUs: above the host's addresses, and below those of a GPU's shared and private memory.
-const WINDOWS: u64 = 1 << 47;
-const WINDOW: u64 = 1 << 41;
+/// The windows of GPUs. Linux maps nothing at these addresses by itself. Device code takes the 48th bit of an
+/// address for a sign, so they are below it.
+const WINDOWS: u64 = 1 << 45;
+const WINDOW: u64 = 1 << 40;
 
 /// The most memory of a GPU.
-pub(crate) const MAX_MEMORY: u64 = 1 << 40;
+pub(crate) const MAX_MEMORY: u64 = WINDOW;
 
 /// The host's memory, for all pools together, and that of signals and queues.
 const SYSTEM: u64 = 32 << 30;

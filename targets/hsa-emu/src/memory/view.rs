@@ -9,6 +9,9 @@ use super::region::Region;
 use super::{Memory, Owner, read, slot_of};
 use gcn_emu::AddressSpace;
 
+/// The end of the host's addresses.
+const HOST_END: u64 = 1 << 47;
+
 /// All memory, for the accesses of one GPU.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -49,6 +52,10 @@ impl AddressSpace for View {
         found.or_else(|| self.resolve_other(address, bytes, kind))
     }
 
+    fn is_of_host(&self, address: u64) -> bool {
+        slot_of(address).is_none()
+    }
+
     fn describe(&self, address: u64) -> Option<String> {
         let memory = &self.memory;
         let is_writable = self.resolve(address, 1, AccessKind::Store).is_some();
@@ -77,7 +84,7 @@ impl AddressSpace for View {
         if let Some(neighbour) = Neighbour::find(&arenas, address) {
             return Some(neighbour.describe(address, None));
         }
-        let is_host = (super::PAGE..super::WINDOWS).contains(&address);
+        let is_host = (super::PAGE..HOST_END).contains(&address) && slot_of(address).is_none();
         is_host.then(|| {
             "no memory of a pool, and host memory only if it is locked (hsa_amd_memory_lock)"
                 .to_owned()

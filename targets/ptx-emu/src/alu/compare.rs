@@ -1,8 +1,9 @@
 //! Comparisons. Source: the PTX ISA, "Comparison and Selection Instructions".
 
+use small_floats::{bfloat_to_single, half_to_single};
+
 use super::{Compare, Lanes, Mask, Row, Value, word};
 use crate::alu::float::flush;
-use crate::alu::half;
 use crate::text::types::Type;
 
 macro_rules! compare {
@@ -55,7 +56,7 @@ struct HalfOperand(f32);
 
 impl Value for HalfOperand {
     fn get(bits: u64) -> Self {
-        Self(half::single_of_half(bits as u16))
+        Self(half_to_single(bits as u16))
     }
     fn put(self) -> u64 {
         self.0.put()
@@ -67,7 +68,7 @@ struct FlushedHalf(f32);
 
 impl Value for FlushedHalf {
     fn get(bits: u64) -> Self {
-        let value = half::single_of_half(bits as u16);
+        let value = half_to_single(bits as u16);
         let is_subnormal = bits & 0x7c00 == 0;
         Self(if is_subnormal { 0.0 } else { value })
     }
@@ -81,7 +82,7 @@ struct Bf16Operand(f32);
 
 impl Value for Bf16Operand {
     fn get(bits: u64) -> Self {
-        Self(half::single_of_bf16(bits as u16))
+        Self(bfloat_to_single(bits as u16))
     }
     fn put(self) -> u64 {
         self.0.put()

@@ -2,9 +2,9 @@
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
+use small_floats::{bfloat_to_single, half_to_single};
 
 use super::float::{Rounding, flush};
-use super::half::{single_of_bf16, single_of_half};
 use super::{Un, Value, each};
 use crate::text::types::Type;
 
@@ -183,8 +183,8 @@ impl Convert {
     /// The operand in double precision, which has them all.
     fn exact(&self, bits: u64) -> f64 {
         match self.from {
-            Type::F16 => f64::from(single_of_half(bits as u16)),
-            Type::Bf16 => f64::from(single_of_bf16(bits as u16)),
+            Type::F16 => f64::from(half_to_single(bits as u16)),
+            Type::Bf16 => f64::from(bfloat_to_single(bits as u16)),
             Type::F32 => f64::from(flush(f32::get(bits), self.ftz)),
             _ => f64::get(bits),
         }

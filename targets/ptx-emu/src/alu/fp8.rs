@@ -3,8 +3,9 @@
 
 use rustc_apfloat::ieee::{Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
+use small_floats::half_to_single;
 
-use super::half::{halves, single_of_half, whole};
+use super::half::{halves, whole};
 use super::{Bin, Un, Value, scalar};
 use crate::text::types::Type;
 
@@ -59,7 +60,7 @@ fn of_halves<F: Float, const RELU: bool>(a: u64) -> u64
 where
     Double: FloatConvert<F>,
 {
-    let [low, high] = halves(a).map(|bits| narrow::<F, RELU>(single_of_half(bits).into()));
+    let [low, high] = halves(a).map(|bits| narrow::<F, RELU>(half_to_single(bits).into()));
     u64::from(high) << 8 | u64::from(low)
 }
 

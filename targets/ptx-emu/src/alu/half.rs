@@ -3,28 +3,11 @@
 
 use rustc_apfloat::ieee::{BFloat, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
+use small_floats::{bfloat_to_single, half_to_single};
 
 use super::{Bin, Tri, Un, scalar, vectorized};
 use crate::alu::float::{Extremum, extremum_of};
 use crate::text::types::Type;
-
-/// Exact. By its bits: kernels with matrices convert millions of them.
-pub(crate) fn single_of_half(bits: u16) -> f32 {
-    let sign = u32::from(bits & 0x8000) << 16;
-    let (exponent, mantissa) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
-    let magnitude = match exponent {
-        // Subnormal.
-        0 => (mantissa as f32 * f32::exp2(-24.0)).to_bits(),
-        0x1f => 0x7f80_0000 | mantissa << 13,
-        _ => (exponent + 127 - 15) << 23 | mantissa << 13,
-    };
-    f32::from_bits(sign | magnitude)
-}
-
-/// Exact: the same exponents.
-pub(crate) fn single_of_bf16(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
-}
 
 /// The NaN that arithmetic of half precision makes.
 const NAN: u16 = 0x7fff;
@@ -76,7 +59,7 @@ impl SixteenBit for Half {
         soft_half(bits)
     }
     fn single(bits: u16) -> f32 {
-        single_of_half(bits)
+        half_to_single(bits)
     }
 }
 
@@ -85,7 +68,7 @@ impl SixteenBit for BFloat {
         soft_bf16(bits)
     }
     fn single(bits: u16) -> f32 {
-        single_of_bf16(bits)
+        bfloat_to_single(bits)
     }
 }
 
@@ -378,22 +361,5 @@ pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
         "ex2" => by_type!(Un, ty, lane, EX2, 0),
         "tanh" => by_type!(Un, ty, lane, TANH, 0),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rustc_apfloat::ieee::Single;
-
-    use super::*;
-
-    #[test]
-    fn halves_become_singles() {
-        for bits in 0..=u16::MAX {
-            let exact: Single = soft_half(bits).convert(&mut false).value;
-            let (exact, single) = (exact.to_bits() as u32, single_of_half(bits));
-            let is_nan = f32::from_bits(exact).is_nan() && single.is_nan();
-            assert!(is_nan || exact == single.to_bits(), "{bits:#x}: {single}");
-        }
     }
 }

@@ -7,9 +7,9 @@
 
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert, Round};
+use small_floats::{bfloat_to_single, half_to_single};
 
 use super::float::Rounding;
-use super::half::{single_of_bf16, single_of_half};
 use super::{Un, Value, each};
 
 /// The format of a matrix's elements.
@@ -83,8 +83,8 @@ impl Format {
     /// Exact.
     fn wide(self, bits: u64) -> f64 {
         match self {
-            Self::F16 => f64::from(single_of_half(bits as u16)),
-            Self::Bf16 => f64::from(single_of_bf16(bits as u16)),
+            Self::F16 => f64::from(half_to_single(bits as u16)),
+            Self::Bf16 => f64::from(bfloat_to_single(bits as u16)),
             // The lower bits of the register are ignored.
             Self::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
             Self::F64 => f64::from_bits(bits),

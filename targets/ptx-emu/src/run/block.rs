@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+
+use emu_engine::TurnResult;
 
 use super::block_state::{BARRIERS, BarrierState, BlockState, WARPS};
 use super::cluster;
@@ -25,22 +26,10 @@ use crate::error::FaultKind;
 /// Instructions of a warp in a turn.
 const TURN: u32 = 1024;
 
-pub(super) struct Block {
+pub(crate) struct Block {
     pub(super) state: BlockState,
     pub(super) warps: Vec<Warp>,
     watch: DeadlockDetector,
-}
-
-/// The result of a turn of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TurnResult {
-    /// All threads have ended.
-    Done,
-    /// It can continue.
-    Busy,
-    /// Its threads wait, and nothing observable happened. If all of them sleep or are stopped, until
-    /// when.
-    Idle(Option<Instant>),
 }
 
 impl Block {
@@ -231,7 +220,7 @@ fn end_lanes(warp: &mut Warp, block: &mut BlockState, faulted: Faulted) {
     let is_race = matches!(faulted.kind, FaultKind::Race(_));
     launch.fail(block.index, warp.threads[lane], place, faulted.kind);
     if is_race {
-        launch.stop();
+        launch.progress.stop();
     }
     warp.exit(faulted.lanes, block);
     join(warp, block);

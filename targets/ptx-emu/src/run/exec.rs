@@ -62,7 +62,7 @@ pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Resul
         );
         warp.record_work((before - left).into());
     }
-    launch.count(executed);
+    launch.progress.count(executed);
     result.map(|()| left < budget)
 }
 

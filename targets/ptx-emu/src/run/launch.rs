@@ -1,12 +1,11 @@
 //! A running kernel.
 
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bus_cost::CountCosts;
 use device_arena::Neighbour;
+use emu_engine::{Activity, Progress};
 
 use super::costs::CostRecorder;
 use crate::alu::{LANES, Mask, lanes_of};
@@ -16,9 +15,6 @@ use crate::error::{Fault, FaultKind, SourceLocation};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 use crate::spec::Model;
-
-/// How long other blocks may run after a fault, in patiences. They may wait for the thread that faulted.
-const PATIENCES_AFTER_FAULT: u32 = 3;
 
 /// A thread whose instructions are printed.
 #[derive(Clone)]
@@ -46,37 +42,8 @@ pub(super) struct LaunchCosts {
     sum: Mutex<CostRecorder>,
 }
 
-/// The time of the last event on the device for which threads may wait.
-#[derive(Debug)]
-pub(crate) struct Activity {
-    start: Instant,
-    /// In milliseconds since `start`.
-    last: AtomicU64,
-}
-
-impl Activity {
-    pub(crate) fn new() -> Self {
-        Self {
-            start: Instant::now(),
-            last: AtomicU64::new(0),
-        }
-    }
-
-    pub(crate) fn note(&self) {
-        let now = self.start.elapsed().as_millis() as u64;
-        // Relaxed: advisory, it orders nothing.
-        self.last.store(now, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_recent(&self, within: Duration) -> bool {
-        // Relaxed: as above.
-        let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
-        self.start.elapsed().saturating_sub(last) < within
-    }
-}
-
 /// Called once with the result of a launch.
-pub type OnEnd = Box<dyn FnOnce(Result<(), Fault>) + Send>;
+pub type OnEnd = emu_engine::OnEnd<Fault>;
 
 /// The checker, and its clock at the begin of the launch.
 pub(crate) struct Check {
@@ -104,25 +71,7 @@ pub(crate) struct Launch {
     pub(super) start: Instant,
     /// The address of memory that the blocks of a cooperative launch share; 0 for others.
     pub(super) workspace: u64,
-    submitted: Instant,
-    state: Mutex<State>,
-    ended: Condvar,
-    stop: AtomicBool,
-    /// When the first thread faulted.
-    faulted: OnceLock<Instant>,
-    instructions: AtomicU64,
-}
-
-#[derive(Default)]
-struct State {
-    /// Blocks that have begun, and blocks that have ended.
-    begun: u64,
-    done: u64,
-    fault: Option<Fault>,
-    /// A block was stopped before its end.
-    is_cut: bool,
-    is_over: bool,
-    call: Option<OnEnd>,
+    pub(crate) progress: Progress<Fault>,
 }
 
 /// The parts of a launch.
@@ -162,7 +111,9 @@ impl Launch {
             count,
             sum: Mutex::default(),
         });
+        let blocks = make.grid.iter().map(|&n| u64::from(n)).product();
         Self {
+            progress: Progress::new(blocks, make.processors, make.patience, make.ended),
             number: make.number,
             module: make.module,
             kernel: make.kernel,
@@ -181,34 +132,7 @@ impl Launch {
             costs,
             start: make.start,
             workspace: make.workspace,
-            submitted: Instant::now(),
-            state: Mutex::new(State {
-                call: Some(make.ended),
-                ..State::default()
-            }),
-            ended: Condvar::new(),
-            stop: AtomicBool::new(false),
-            faulted: OnceLock::new(),
-            instructions: AtomicU64::new(0),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn blocks(&self) -> u64 {
-        self.grid.iter().map(|&n| u64::from(n)).product()
-    }
-
-    /// Blocks for each multiprocessor.
-    pub(super) fn share(&self) -> u64 {
-        self.blocks().div_ceil(self.processors.into())
-    }
-
-    /// The time since it was submitted.
-    pub(super) fn age(&self) -> Duration {
-        self.submitted.elapsed()
     }
 
     /// Threads of a block.
@@ -224,56 +148,8 @@ impl Launch {
         Arc::as_ptr(&self.module) as u64
     }
 
-    /// The next block to run.
-    pub(super) fn take_block(&self) -> Option<u64> {
-        let mut state = self.state();
-        if !self.begins_more(&state) {
-            return None;
-        }
-        state.begun += 1;
-        Some(state.begun - 1)
-    }
-
-    /// Whether there are blocks that have not begun.
-    pub(super) fn begins_blocks(&self) -> bool {
-        self.begins_more(&self.state())
-    }
-
-    /// After a fault no more blocks begin.
-    fn begins_more(&self, state: &State) -> bool {
-        state.fault.is_none() && !self.is_stopped() && state.begun < self.blocks()
-    }
-
-    /// A block has ended, or was stopped.
-    pub(super) fn end_block(&self, is_cut: bool) {
-        let mut state = self.state();
-        state.done += 1;
-        state.is_cut |= is_cut;
-        drop(state);
-        self.end_if_over();
-    }
-
-    /// Ends the launch if all begun blocks have ended.
-    pub(super) fn end_if_over(&self) {
-        let mut state = self.state();
-        if state.done < state.begun || self.begins_more(&state) {
-            return;
-        }
-        let Some(call) = state.call.take() else {
-            return;
-        };
-        drop(state);
-        self.end_check();
-        self.report_costs();
-        let outcome = self.fault(&self.state()).map_or(Ok(()), Err);
-        // Waiting threads must be notified even if this panics.
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| call(outcome)));
-        self.state().is_over = true;
-        self.ended.notify_all();
-    }
-
     /// Ends the launch in the checker, whose report is a fault too.
-    fn end_check(&self) {
+    pub(super) fn end_check(&self) {
         let Some(check) = &self.check else {
             return;
         };
@@ -295,74 +171,20 @@ impl Launch {
         }
     }
 
-    fn report_costs(&self) {
+    pub(super) fn report_costs(&self) {
         if let Some(LaunchCosts { count, sum, .. }) = &self.costs {
             let costs = sum
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .costs(&count.entry);
             let kernel = &self.module.functions[self.kernel.index as usize].name;
-            // Waiting threads must be notified even if this panics.
-            let _ = panic::catch_unwind(AssertUnwindSafe(|| (count.sink)(kernel, &costs)));
+            (count.sink)(kernel, &costs);
         }
     }
 
-    /// Ends it as soon as possible.
-    pub(crate) fn stop(&self) {
-        let _state = self.state();
-        // Relaxed: see `is_stopped`.
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        // Advisory for threads that run blocks; others hold the lock.
-        self.stop.load(Ordering::Relaxed)
-            || self
-                .faulted
-                .get()
-                .is_some_and(|since| since.elapsed() > PATIENCES_AFTER_FAULT * self.patience)
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.state().is_over
-    }
-
-    /// Waits for the end, at most until `until`; `None` if the launch still runs.
-    pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
-        let mut state = self.state();
-        while !state.is_over {
-            state = match until {
-                None => self
-                    .ended
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-                Some(until) => {
-                    let left = until.checked_duration_since(Instant::now())?;
-                    let waited = self.ended.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
-        Some(self.fault(&state).map_or(Ok(()), Err))
-    }
-
-    /// The fault with which it ended.
-    fn fault(&self, state: &State) -> Option<Fault> {
-        let is_cut = || state.done < self.blocks() || state.is_cut;
-        let stopped = || self.fault_of([0; 3], [0; 3], (self.kernel.index, 0), FaultKind::Stopped);
-        let fault = state.fault.clone();
-        fault.or_else(|| is_cut().then(stopped))
-    }
-
-    pub(super) fn count(&self, instructions: u64) {
-        // Relaxed: a sum. A thread that has waited for the end sees all of it, by the lock of `state`.
-        self.instructions.fetch_add(instructions, Ordering::Relaxed);
-    }
-
-    /// Instructions that lanes have executed so far.
-    pub(crate) fn instructions(&self) -> u64 {
-        // Relaxed: as above; until the end it may be a part of the sum.
-        self.instructions.load(Ordering::Relaxed)
+    /// The fault of a launch that was stopped before its end.
+    pub(crate) fn stopped(&self) -> Fault {
+        self.fault_of([0; 3], [0; 3], (self.kernel.index, 0), FaultKind::Stopped)
     }
 
     pub(super) fn clock(&self) -> u64 {
@@ -393,8 +215,7 @@ impl Launch {
         if let FaultKind::Unreachable { address, what, .. } = &mut fault.what {
             what.push_str(&self.neighbour(*address));
         }
-        self.state().fault.get_or_insert(fault);
-        self.faulted.get_or_init(Instant::now);
+        self.progress.fail(fault);
     }
 
     /// A description of the memory near an inaccessible address; empty without any.

@@ -4,7 +4,7 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `processor` | multiprocessors: OS threads that run blocks |
+//! | `running` | how processors run the blocks of a launch |
 //! | `block` | a block's turn: its warps, barriers and faults |
 //! | `exec` | executing instructions |
 //! | `asynchronous` | asynchronous copies and `mbarrier` objects |
@@ -65,15 +65,14 @@ mod matrix;
 mod mbarrier;
 mod memory_ref;
 mod private_memory;
-mod processor;
 mod progress;
 mod rendezvous;
+mod running;
 mod schedule;
 mod space;
 mod spinning;
 mod system;
 mod warp;
 
-pub(crate) use self::launch::{Activity, Check, Launch, LaunchConfig};
+pub(crate) use self::launch::{Check, Launch, LaunchConfig};
 pub use self::launch::{OnEnd, Trace};
-pub(crate) use self::processor::Processors;

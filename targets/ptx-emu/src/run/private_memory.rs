@@ -54,7 +54,7 @@ impl PrivateMemory {
 /// Memory of ended blocks for reuse by others of their multiprocessor, so that it is not allocated
 /// for each block.
 #[derive(Default)]
-pub(super) struct Spare {
+pub(crate) struct Spare {
     locals: Vec<PrivateMemory>,
     shared: Vec<PrivateMemory>,
 }
