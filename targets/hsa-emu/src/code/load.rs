@@ -172,14 +172,30 @@ impl Loaded {
                 });
                 self.add_code(address, segment.bytes.len(), functions.collect())?;
             }
-            // Whole steps alone: a writable segment may share the others.
-            let start = address.next_multiple_of(ALIGN);
-            let end = (address + size) & !(ALIGN - 1);
-            if !segment.is_writable && start < end {
-                self.gpu.memory.make_read_only(start, end - start);
+            if !segment.is_writable {
+                self.make_read_only(at);
             }
         }
         Ok(())
+    }
+
+    /// Makes a segment one that kernels can only read, but for steps that it shares with others.
+    fn make_read_only(&self, at: usize) {
+        let (address, size) = self.segments[at];
+        let before = at.checked_sub(1).and_then(|at| self.segments.get(at));
+        let start = address & !(ALIGN - 1);
+        let start = match before {
+            Some(&(before, size)) if before + size > start => start + ALIGN,
+            _ => start.max(self.address),
+        };
+        let end = address + size;
+        let end = match self.segments.get(at + 1) {
+            Some(&(next, _)) if next < end.next_multiple_of(ALIGN) => end & !(ALIGN - 1),
+            _ => end,
+        };
+        if start < end {
+            self.gpu.memory.make_read_only(start, end - start);
+        }
     }
 
     /// Makes relocated bytes code.

@@ -303,7 +303,7 @@ impl Memory {
 
     /// Whether an address is one that only allocations here can have.
     pub(crate) fn is_ours(&self, address: u64) -> bool {
-        address >= WINDOWS
+        slot_of(address).is_some()
             || self.system.arena.host(address).is_some()
             || self.control.host(address).is_some()
     }

@@ -128,10 +128,15 @@ impl Queue {
             _activity,
         } = launch;
         let failure = match result {
-            Err(fault) => self.failure_of(&fault),
+            Err(fault) => {
+                // Before the queue may be destroyed: nothing changes the signal any more.
+                drop(completion);
+                self.failure_of(&fault)
+            }
             Ok(()) if self.gpu.is_strict && place.words()[1..] != words[1..] => {
                 let text = "the place of a packet was used again while its kernel ran";
                 (self.gpu.report)(text);
+                drop(completion);
                 Some(Failure::Status(Status::INVALID_PACKET_FORMAT))
             }
             Ok(()) => {
