@@ -5,6 +5,7 @@
 
 mod error;
 mod flags;
+pub mod program;
 
 use object::Endianness;
 use object::elf::NoteType;

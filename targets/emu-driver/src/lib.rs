@@ -3,12 +3,14 @@
 //! | module | job |
 //! |---|---|
 //! | [`calls`] | counts of calls by function |
+//! | [`devices`] | the list of GPUs |
 //! | [`faults`] | injected failures |
 //! | [`fill`] | the contents of new memory |
 //! | [`pointers`] | arguments from C callers |
 //! | [`process`] | handles, settings, locks |
 
 pub mod calls;
+pub mod devices;
 pub mod faults;
 pub mod fill;
 pub mod pointers;

@@ -99,6 +99,12 @@ impl<E: InvalidArgument> Out<c_char, E> {
 pub struct In<T, E>(*const T, PhantomData<E>);
 
 impl<T: Copy, E: InvalidArgument> In<T, E> {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
     /// The value.
     ///
     /// # Errors

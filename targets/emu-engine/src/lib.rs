@@ -11,14 +11,17 @@
 //! | `processors` | OS threads that run blocks |
 //! | `launch` | what an emulator implements |
 //! | `progress` | blocks of a launch that have begun and ended, and its result |
+//! | `stalled` | whether a block repeats itself without progress |
 //! | `activity` | whether anything has happened on the device |
 
 mod activity;
 mod launch;
 mod processors;
 mod progress;
+mod stalled;
 
 pub use self::activity::Activity;
 pub use self::launch::{Launch, TurnResult};
 pub use self::processors::Processors;
 pub use self::progress::{OnEnd, Progress};
+pub use self::stalled::Stalled;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use emu_engine::{OnEnd, Processors, Progress};
+use emu_engine::{Activity, OnEnd, Processors, Progress};
 
 use crate::arch::Arch;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
@@ -45,6 +45,7 @@ pub struct Machine {
     memory: Arc<dyn AddressSpace>,
     code: Arc<Code>,
     processors: Processors<RunningKernel>,
+    activity: Arc<Activity>,
     start: Instant,
 }
 
@@ -82,6 +83,7 @@ impl Machine {
             memory,
             code: Arc::default(),
             processors: Processors::new(options.processors.clamp(1, 1024)),
+            activity: Arc::default(),
             start: Instant::now(),
             options,
         }
@@ -123,8 +125,11 @@ impl Machine {
             descriptor,
             memory: Arc::clone(&self.memory),
             start: self.start,
+            activity: Arc::clone(&self.activity),
+            patience: self.options.patience,
             dispatch,
         });
+        self.activity.note();
         let (processors, patience) = (self.processors.count(), self.options.patience);
         let kernel = Arc::new(RunningKernel {
             kernel,

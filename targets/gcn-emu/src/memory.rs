@@ -10,6 +10,9 @@ pub trait AddressSpace: Send + Sync {
     /// allowed. It stays valid until the memory is freed.
     fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>>;
 
+    /// Whether the host may change the memory at an address without a launch or a copy.
+    fn is_of_host(&self, address: u64) -> bool;
+
     /// A description of an address for the report of a fault, such as `inside an allocation of 16
     /// bytes that was freed`; `None` if nothing is known of it.
     fn describe(&self, address: u64) -> Option<String>;

@@ -79,6 +79,21 @@ pub(super) fn target(abi: u8, flags: u32) -> Option<AmdTarget> {
     })
 }
 
+/// As [`target`], also of version 3, whose flags mention only features that are on.
+pub(super) fn of_any_version(abi: u8, flags: u32) -> Option<AmdTarget> {
+    if abi >= FIRST_ABI {
+        return target(abi, flags);
+    }
+    let mut machines = MACHINES.iter();
+    let (_, processor) = machines.find(|(number, _)| *number == flags & MACHINE)?;
+    let on = [("sramecc", 0x200), ("xnack", 0x100)].into_iter();
+    let on = on.filter(|&(_, flag)| flags & flag != 0);
+    Some(AmdTarget {
+        processor: (*processor).to_owned(),
+        features: on.map(|(name, _)| (name.to_owned(), true)).collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +107,8 @@ mod tests {
         assert_eq!(said(0x2ff), None);
         // Older versions have other bits.
         assert_eq!(target(1, 0x22c), None);
+        let old = of_any_version(1, 0x130).map(|target| target.to_string());
+        assert_eq!(old.as_deref(), Some("gfx908:xnack+"));
     }
 
     #[test]

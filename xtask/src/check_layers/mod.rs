@@ -143,7 +143,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "emu-engine",
-        &["activity", "progress", "launch", "processors"],
+        &["activity", "stalled", "progress", "launch", "processors"],
     ),
     (
         "ptx-emu",

@@ -135,7 +135,6 @@ pub(crate) struct PackedOperation {
 
 /// The arithmetic of an operation; none if it is one on matrices, or not supported with these
 /// modifiers.
-#[cfg_attr(not(test), expect(dead_code, reason = "nothing executes it yet"))]
 pub(crate) fn find_packed(
     op: PackedOp,
     modifiers: &PackedModifiers,

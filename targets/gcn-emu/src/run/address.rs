@@ -146,6 +146,9 @@ impl Memory<'_> {
             let at = address.wrapping_add(done.into());
             let size = largest(space, at, bytes - done);
             let value = self.piece(space, at, size, AccessKind::Load)?.load(size);
+            if space == Space::Global && self.group.kernel.memory.is_of_host(at) {
+                self.group.note_poll();
+            }
             all |= u128::from(value) << (8 * done);
             done += size;
         }
@@ -165,7 +168,9 @@ impl Memory<'_> {
             let at = address.wrapping_add(done.into());
             let size = largest(space, at, bytes - done);
             let piece = self.piece(space, at, size, AccessKind::Store)?;
-            piece.store(size, (all >> (8 * done)) as u64);
+            let value = (all >> (8 * done)) as u64;
+            self.note_store(space, piece, size, value);
+            piece.store(size, value);
             done += size;
         }
         Ok(())
@@ -188,7 +193,22 @@ impl Memory<'_> {
             });
         }
         let piece = self.piece(space, address, bytes, kind)?;
-        Ok(piece.update(bytes, op, data))
+        let old = piece.update(bytes, op, data);
+        if op.apply(bytes, old, data) != old {
+            self.group.note_change();
+        } else if self.group.kernel.memory.is_of_host(address) {
+            self.group.note_poll();
+        }
+        Ok(old)
+    }
+
+    /// Notes a store to memory of several waves if it changes the value.
+    #[inline]
+    fn note_store(&mut self, space: Space, piece: Piece, bytes: u32, value: u64) {
+        let mask = u64::MAX >> (64 - 8 * bytes);
+        if matches!(space, Space::Global | Space::Lds) && (piece.load(bytes) ^ value) & mask != 0 {
+            self.group.note_change();
+        }
     }
 
     #[inline]

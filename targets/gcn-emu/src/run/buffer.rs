@@ -43,6 +43,16 @@ impl Resource {
         }
     }
 
+    /// The offset in a lane's private memory of what the resource and the scalar offset address, if they
+    /// address that. Accesses may then cross the interleaved words.
+    fn frame(&self, scratch: u64, scalar: u64) -> Option<u64> {
+        const LANES: u64 = 64;
+        let is_private = self.adds_lane && self.swizzle == Some((LANES, 4));
+        let start = self.base.wrapping_add(scalar).checked_sub(scratch)?;
+        let is_inside = self.base >= SCRATCH && start.is_multiple_of(4 * LANES);
+        (is_private && is_inside).then_some(start / LANES)
+    }
+
     /// The offset of a byte of an element, without that in a scalar register.
     fn offset(&self, index: u64, offset: u64) -> u64 {
         match self.swizzle {
@@ -73,6 +83,7 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     let resource = Resource::new(words, wave.target.arch.generation());
     let scalar = u64::from(wave.read32(scalar));
     let scratch = wave.scratch();
+    let frame = resource.frame(scratch, scalar);
     for lane in lanes_of(wave.exec()) {
         let word = |at: usize| match *vector {
             Source::Vector(row) => u64::from(wave.word(usize::from(row) + at, lane)),
@@ -84,7 +95,8 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
             false => 0,
         };
         let index = index + if resource.adds_lane { lane as u64 } else { 0 };
-        let inside = offset.wrapping_add_signed(access.offsets[0]);
+        // Offsets have 32 bits.
+        let inside = offset.wrapping_add_signed(access.offsets[0]) & u64::from(u32::MAX);
         let bytes = access.action.bytes();
         // Accesses beyond the buffer have no effect: those without a structure compare bytes.
         let is_outside = match (resource.stride, resource.swizzle) {
@@ -95,6 +107,13 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         if is_outside {
             if let (Action::Load(element), Target::Vector(row)) = (access.action, step.dst) {
                 write(wave, lane, row.into(), element, 0);
+            }
+            continue;
+        }
+        if let (Some(frame), false) = (frame, access.idxen) {
+            let place = (Space::Private, frame + inside);
+            if let Err(kind) = perform(wave, group, lane, place, access, step.dst) {
+                return wave.fail(lane, kind);
             }
             continue;
         }

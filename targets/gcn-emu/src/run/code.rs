@@ -36,16 +36,13 @@ impl Region {
         }
     }
 
-    fn end(&self) -> u64 {
-        self.start + 4 * self.words.len() as u64
-    }
-
     #[inline]
     pub(super) fn contains(&self, address: u64) -> bool {
-        address.wrapping_sub(self.start) < 4 * self.words.len() as u64
+        let offset = address.wrapping_sub(self.start);
+        offset < 4 * self.words.len() as u64 && offset.is_multiple_of(4)
     }
 
-    /// The step of the instruction at an address within the region.
+    /// The step of the instruction at an address within the region, or at its end.
     #[inline]
     pub(super) fn step(&self, target: Target, address: u64) -> Result<&Step, FaultKind> {
         let at = (address - self.start) as usize / 4;
@@ -53,10 +50,13 @@ impl Region {
             Wave::Wave32 => &self.steps[0],
             Wave::Wave64 => &self.steps[1],
         };
+        let Some(slot) = steps.get(at) else {
+            return Err(FaultKind::NoCode(address, "behind the end of the code"));
+        };
         // Acquire: orders the step's content before, pairs with `make`.
-        let step = steps[at].load(Ordering::Acquire);
-        if step.is_null() || !address.is_multiple_of(4) {
-            return self.make(target, address, &steps[at]);
+        let step = slot.load(Ordering::Acquire);
+        if step.is_null() {
+            return self.make(target, address, slot);
         }
         // SAFETY: made by `make` and freed with the region.
         Ok(unsafe { &*step })
@@ -69,9 +69,6 @@ impl Region {
         address: u64,
         slot: &AtomicPtr<Step>,
     ) -> Result<&Step, FaultKind> {
-        if !address.is_multiple_of(4) {
-            return Err(FaultKind::NoCode(address, "misaligned"));
-        }
         let at = (address - self.start) as usize / 4;
         let end = self.words.len().min(at + MAX_WORDS);
         let inst = decode(target, address, &self.words[at..end]).map_err(FaultKind::Decode)?;
@@ -149,16 +146,14 @@ impl Code {
 
     /// The code that contains an address.
     pub(super) fn find(&self, address: u64) -> Result<Arc<Region>, FaultKind> {
+        if !address.is_multiple_of(4) {
+            return Err(FaultKind::NoCode(address, "misaligned"));
+        }
         let regions = self.regions.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(region) = regions.iter().find(|region| region.contains(address)) {
             return Ok(Arc::clone(region));
         }
-        let is_end = regions.iter().any(|region| region.end() == address);
-        let what = match is_end {
-            true => "behind the end of the code",
-            false => "not in code",
-        };
-        Err(FaultKind::NoCode(address, what))
+        Err(FaultKind::NoCode(address, "not in code"))
     }
 
     /// A description of the instruction at an address.

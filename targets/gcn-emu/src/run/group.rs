@@ -13,6 +13,16 @@ pub(crate) struct Group {
     pub(super) processor: u32,
     lds: Vec<u64>,
     barrier: Barrier,
+    effects: Effects,
+}
+
+/// What waves have done in a turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Effects {
+    /// They have changed memory.
+    pub(super) changed_memory: bool,
+    /// They have read memory that the host may change.
+    pub(super) polled_host: bool,
 }
 
 /// A barrier.
@@ -83,7 +93,25 @@ impl Group {
                 live,
                 ..Barrier::default()
             },
+            effects: Effects::default(),
         }
+    }
+
+    /// Notes that memory was changed.
+    #[inline]
+    pub(super) fn note_change(&mut self) {
+        self.effects.changed_memory = true;
+    }
+
+    /// Notes that memory was read which the host may change.
+    #[inline]
+    pub(super) fn note_poll(&mut self) {
+        self.effects.polled_host = true;
+    }
+
+    /// What waves have done since the last call.
+    pub(super) fn take_effects(&mut self) -> Effects {
+        std::mem::take(&mut self.effects)
     }
 
     /// A wave has ended.
@@ -99,6 +127,11 @@ impl Group {
     /// Arrives at the barrier. Returns the phase that is to be completed.
     pub(super) fn arrive(&mut self) -> u64 {
         self.barrier.arrive()
+    }
+
+    /// The number of completed phases of the barrier.
+    pub(super) fn phase(&self) -> u64 {
+        self.barrier.phase
     }
 
     /// Whether a phase of the barrier is complete.

@@ -1,7 +1,9 @@
 //! A kernel that is launched.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use emu_engine::Activity;
 
 use crate::alu::LANES;
 use crate::arch::{Target, Wave};
@@ -40,6 +42,9 @@ pub(crate) struct Kernel {
     pub(crate) target: Target,
     pub(crate) memory: Arc<dyn AddressSpace>,
     pub(crate) start: Instant,
+    pub(crate) activity: Arc<Activity>,
+    /// The time without progress after which looping waves are assumed to loop forever.
+    pub(crate) patience: Duration,
 }
 
 /// Three-dimensional places by number, x first.

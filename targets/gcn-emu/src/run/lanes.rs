@@ -132,7 +132,7 @@ pub(super) fn lds(op: LdsOp) -> Option<Run> {
 
 /// The words of a source in all lanes.
 fn rows(wave: &mut Wave, source: &Source) -> Row {
-    let row = source_rows(wave, source, u64::MAX, 0);
+    let row = source_rows(wave, source, u64::MAX, (0, 1));
     // SAFETY: a row of this wave, or of a constant.
     unsafe { row.read() }
 }

@@ -20,9 +20,9 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
             Source::Vector(row) => u64::from(wave.word(row.into(), lane)),
             _ => 0,
         };
-        let [first, second] = access
-            .offsets
-            .map(|offset| base.wrapping_add_signed(offset));
+        // Addresses have 32 bits.
+        let address = |offset| base.wrapping_add_signed(offset) & u64::from(u32::MAX);
+        let [first, second] = access.offsets.map(address);
         let done = if access.offsets[1] < 0 {
             perform(wave, group, lane, (Space::Lds, first), access, step.dst)
         } else {

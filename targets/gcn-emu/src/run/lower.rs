@@ -5,6 +5,8 @@ use super::flow::Flow;
 use super::group::Group;
 use super::modifiers::{LaneSource, Modifiers as AluModifiersOf, Placement, SourceModifiers};
 use super::operand::{Source, Special, Target};
+use super::packed::Packed;
+use super::register_counts::RegisterCounts;
 use super::scalar::ScalarOperation;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
@@ -16,7 +18,9 @@ use crate::fault::FaultKind;
 use crate::inst::{
     AluModifiers, Half, Inst, Modifiers, Op, Operand, Register, SdwaSelect, Segment, Value,
 };
-use crate::isa::{Flag, Kind, LdsOp, Row, ScalarMemoryOp, Sop1Op, SopkOp};
+use crate::isa::{
+    Flag, Kind, LdsOp, PackedOp, Row, ScalarMemoryOp, Sop1Op, SopkOp, has_short_form,
+};
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
@@ -25,7 +29,7 @@ pub(super) fn lower(inst: Inst) -> Result<Step> {
     let mut step = Step {
         run: arithmetic,
         bytes: 4 * u64::from(inst.words),
-        needs: needs(&inst),
+        needs: RegisterCounts::new(needs(&inst)),
         dst: Target::None,
         src: [const { Source::None }; 4],
         immediate: 0,
@@ -199,7 +203,7 @@ impl Builder<'_> {
             },
             Op::Packed(op) => match lanes::packed(op) {
                 Some(run) => self.across_lanes(run),
-                None => self.arithmetic(),
+                None => self.packed(op),
             },
             Op::Dual(_) => self.dual(),
             Op::Lds(op) => match lanes::lds(op) {
@@ -381,9 +385,11 @@ impl Builder<'_> {
     ) -> Result<Alu> {
         let mut alu = Alu {
             function: operation.run.of_this_machine(),
-            src: Vec::new(),
+            src: [const { Source::None }; 4],
+            rows: [1; 4],
+            count: 0,
             dst: None,
-            mask: VCC,
+            mask: None,
             masks: Vec::new(),
             modifiers: None,
             has_floats: operation.src.iter().flatten().any(|kind| kind.is_float())
@@ -409,13 +415,13 @@ impl Builder<'_> {
         let count = operation.src.len() - usize::from(operation.reads_dst);
         for kind in &operation.src[..count] {
             match (kind, operands.next()) {
-                (Some(kind), Some(operand)) => alu.src.push(self.source(operand, *kind)?),
+                (Some(kind), Some(operand)) => alu.add(self.source(operand, *kind)?, *kind),
                 (None, Some(operand)) => match self.source(operand, Type::U64)? {
-                    Source::Scalar(number) => alu.mask = number,
+                    Source::Scalar(number) => alu.mask = Some(number),
                     _ => return Err(self.unsupported()),
                 },
-                // VCC, which is not written in the text.
-                (None, None) => {}
+                // The text does not have it.
+                (None, None) => alu.mask = Some(VCC),
                 (Some(_), None) => return Err(self.unsupported()),
             }
         }
@@ -423,10 +429,63 @@ impl Builder<'_> {
             return Err(self.unsupported());
         }
         if operation.reads_dst {
-            alu.src
-                .push(Source::Vector(alu.dst.ok_or_else(|| self.unsupported())?));
+            let (Some(dst), Some(kind)) = (alu.dst, operation.dst) else {
+                return Err(self.unsupported());
+            };
+            alu.add(Source::Vector(dst), kind);
         }
         Ok(alu)
+    }
+
+    fn packed(&mut self, op: PackedOp) -> Result<()> {
+        let Modifiers::Packed(modifiers) = &self.inst.modifiers else {
+            return Err(self.unsupported());
+        };
+        let [dst, sources @ ..] = self.inst.operands.as_slice() else {
+            return Err(self.unsupported());
+        };
+        let mut modifiers = *modifiers;
+        // Those that mix floats have signs at their operands.
+        for (at, source) in sources.iter().enumerate() {
+            modifiers.neg_lo |= u8::from(source.neg) << at;
+            modifiers.neg_hi |= u8::from(source.abs) << at;
+        }
+        let operation = alu::find_packed(op, &modifiers).ok_or_else(|| self.unsupported())?;
+        let Target::Vector(dst) = self.target(dst) else {
+            return Err(self.unsupported());
+        };
+        let mut src = Vec::new();
+        for (at, (source, &kind)) in sources.iter().zip(operation.src).enumerate() {
+            let is_constant = !matches!(source.value, Value::Registers(..));
+            let is_wide = source.kind.registers() == 2;
+            if is_constant && is_wide && modifiers.op_sel_hi >> at & 1 != 0 {
+                return Err(self.unsupported());
+            }
+            src.push(match (source.value, kind.bits()) {
+                (Value::Float(_), 16) => self.source(source, kind)?,
+                _ => self.source(source, Type::U32)?,
+            });
+        }
+        if operation.reads_dst {
+            src.push(Source::Vector(dst));
+        }
+        if src.len() != operation.src.len() {
+            return Err(self.unsupported());
+        }
+        self.step.detail = Detail::Packed(Box::new(Packed {
+            function: operation.run.of_this_machine(),
+            has_floats: operation.src.iter().any(|kind| kind.is_float()),
+            kind: operation.dst,
+            dpp: modifiers.dpp.map(LaneSource::new),
+            modifiers,
+            src,
+            dst,
+        }));
+        self.step.run = |wave, step, _| match &step.detail {
+            Detail::Packed(packed) => packed.run(wave),
+            _ => Flow::Next,
+        };
+        Ok(())
     }
 
     fn dual(&mut self) -> Result<()> {
@@ -524,8 +583,13 @@ impl Builder<'_> {
         let selected = given.op_sel & 8 != 0;
         let high = dsts.first().map_or(selected, |dst| half(dst, selected));
         let preserves = match self.inst.target.arch.generation() {
-            // Other operations set the other half to 0.
-            Generation::Gfx9 => self.row().has(Flag::op_sel),
+            // Operations that cannot select a half set the other half to 0.
+            Generation::Gfx9 => {
+                let target = self.inst.target.arch;
+                let number = self.row().number(target).unwrap_or_default();
+                let is_short = has_short_form(target.generation(), number);
+                self.row().has(Flag::op_sel) && !is_short
+            }
             Generation::Gfx11 | Generation::Gfx12 => true,
         };
         match preserves {

@@ -4,12 +4,13 @@
 //! |---|---|
 //! | `launch` | a running kernel |
 //! | `workgroup` | a workgroup: its waves, on one OS thread |
+//! | `deadlock` | waves that wait for each other forever |
 //! | `setup` | the registers of a wave at its begin |
 //! | `code` | code that may be executed, and its steps |
 //! | `lower` | the step for an instruction |
 //! | `control` | branches, waits, messages, hardware registers |
 //! | `scalar`, `scalar_table` | scalar arithmetic |
-//! | `vector`, `modifiers` | vector arithmetic, and what comes before and after it |
+//! | `vector`, `packed`, `modifiers` | vector arithmetic, and what comes before and after it |
 //! | `lanes` | vector instructions across lanes |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
 //! | `access`, `atomic` | what they share: elements of an access, and atomic operations |
@@ -18,6 +19,7 @@
 //! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
 //! | `wave`, `private_memory` | registers and private memory |
 //! | `operand`, `flow` | resolved operands; what a wave does after an instruction |
+//! | `register_counts` | numbers of registers |
 
 mod access;
 mod address;
@@ -25,6 +27,7 @@ mod atomic;
 mod buffer;
 mod code;
 mod control;
+mod deadlock;
 mod flat;
 mod flow;
 mod group;
@@ -35,7 +38,9 @@ mod lds;
 mod lower;
 mod modifiers;
 mod operand;
+mod packed;
 mod private_memory;
+mod register_counts;
 mod scalar;
 mod scalar_memory;
 mod scalar_table;

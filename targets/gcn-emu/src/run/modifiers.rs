@@ -63,11 +63,11 @@ impl Modifiers {
             }
         }
         if flushes(kind, mode, INPUTS) {
-            for lane in 0..LANES {
-                let bits = u64::from(rows[1][lane]) << 32 | u64::from(rows[0][lane]);
+            let [low, high] = rows;
+            for (low, high) in low.iter_mut().zip(high) {
+                let bits = u64::from(*high) << 32 | u64::from(*low);
                 let bits = flushed(kind, bits);
-                rows[0][lane] = bits as u32;
-                rows[1][lane] = (bits >> 32) as u32;
+                (*low, *high) = (bits as u32, (bits >> 32) as u32);
             }
         }
     }

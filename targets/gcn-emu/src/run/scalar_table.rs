@@ -2,6 +2,8 @@
 //!
 //! Each function gets its sources and SCC, and returns its result and, if it sets it, SCC.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+
 use super::scalar::scalar_arithmetic;
 use crate::isa::{Sop1Op, Sop2Op, SopcOp};
 
@@ -21,7 +23,7 @@ scalar_arithmetic! { one, Sop1Op;
     s_sext_i32_i8: |a: u32| -> u32 { i32::from(a as i8).cast_unsigned() };
     s_sext_i32_i16: |a: u32| -> u32 { i32::from(a as i16).cast_unsigned() };
     s_bitreplicate_b64_b32: |a: u32| -> u64 {
-        (0..32).fold(0, |bits, at| bits | u64::from(a >> at & 1) * 3 << (2 * at))
+        (0..32).fold(0, |bits, at| bits | ((u64::from(a >> at & 1) * 3) << (2 * at)))
     };
     s_abs_i32: |a: i32| -> (u32, bool) { nonzero32(a.wrapping_abs().cast_unsigned()) };
     s_bcnt0_i32_b32: |a: u32| -> (u32, bool) { nonzero32(a.count_zeros()) };
@@ -105,8 +107,8 @@ scalar_arithmetic! { two, Sop2Op;
     s_bfm_b32: |a: u32, b: u32| -> u32 { ((1 << (a & 31)) - 1) << (b & 31) };
     s_bfm_b64: |a: u32, b: u32| -> u64 { ((1 << (a & 63)) - 1) << (b & 63) };
     s_mul_i32: |a: u32, b: u32| -> u32 { a.wrapping_mul(b) };
-    s_mul_hi_u32: |a: u32, b: u32| -> u32 { (u64::from(a) * u64::from(b) >> 32) as u32 };
-    s_mul_hi_i32: |a: i32, b: i32| -> u32 { (i64::from(a) * i64::from(b) >> 32) as u32 };
+    s_mul_hi_u32: |a: u32, b: u32| -> u32 { ((u64::from(a) * u64::from(b)) >> 32) as u32 };
+    s_mul_hi_i32: |a: i32, b: i32| -> u32 { ((i64::from(a) * i64::from(b)) >> 32) as u32 };
     s_cselect_b32: |a: u32, b: u32; scc| -> u32 { if scc { a } else { b } };
     s_cselect_b64: |a: u64, b: u64; scc| -> u64 { if scc { a } else { b } };
     s_pack_ll_b32_b16: |a: u32, b: u32| -> u32 { b << 16 | a & 0xffff };
@@ -140,20 +142,25 @@ scalar_arithmetic! { compare, SopcOp;
     s_bitcmp1_b32: |a: u32, b: u32| -> bool { a >> (b & 31) & 1 != 0 };
     s_bitcmp0_b64: |a: u64, b: u32| -> bool { a >> (b & 63) & 1 == 0 };
     s_bitcmp1_b64: |a: u64, b: u32| -> bool { a >> (b & 63) & 1 != 0 };
-    s_cmp_lt_f32: |a: f32, b: f32| -> bool { a < b };
-    s_cmp_eq_f32: |a: f32, b: f32| -> bool { a == b };
-    s_cmp_le_f32: |a: f32, b: f32| -> bool { a <= b };
-    s_cmp_gt_f32: |a: f32, b: f32| -> bool { a > b };
-    s_cmp_lg_f32: |a: f32, b: f32| -> bool { a < b || a > b };
-    s_cmp_ge_f32: |a: f32, b: f32| -> bool { a >= b };
-    s_cmp_o_f32: |a: f32, b: f32| -> bool { !a.is_nan() && !b.is_nan() };
-    s_cmp_u_f32: |a: f32, b: f32| -> bool { a.is_nan() || b.is_nan() };
-    s_cmp_nge_f32: |a: f32, b: f32| -> bool { !(a >= b) };
-    s_cmp_nlg_f32: |a: f32, b: f32| -> bool { !(a < b || a > b) };
-    s_cmp_ngt_f32: |a: f32, b: f32| -> bool { !(a > b) };
-    s_cmp_nle_f32: |a: f32, b: f32| -> bool { !(a <= b) };
-    s_cmp_neq_f32: |a: f32, b: f32| -> bool { a != b };
-    s_cmp_nlt_f32: |a: f32, b: f32| -> bool { !(a < b) };
+    s_cmp_lt_f32: |a: f32, b: f32| -> bool { is(a, b, &[Less]) };
+    s_cmp_eq_f32: |a: f32, b: f32| -> bool { is(a, b, &[Equal]) };
+    s_cmp_le_f32: |a: f32, b: f32| -> bool { is(a, b, &[Less, Equal]) };
+    s_cmp_gt_f32: |a: f32, b: f32| -> bool { is(a, b, &[Greater]) };
+    s_cmp_lg_f32: |a: f32, b: f32| -> bool { is(a, b, &[Less, Greater]) };
+    s_cmp_ge_f32: |a: f32, b: f32| -> bool { is(a, b, &[Greater, Equal]) };
+    s_cmp_o_f32: |a: f32, b: f32| -> bool { a.partial_cmp(&b).is_some() };
+    s_cmp_u_f32: |a: f32, b: f32| -> bool { a.partial_cmp(&b).is_none() };
+    s_cmp_nge_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Greater, Equal]) };
+    s_cmp_nlg_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Less, Greater]) };
+    s_cmp_ngt_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Greater]) };
+    s_cmp_nle_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Less, Equal]) };
+    s_cmp_neq_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Equal]) };
+    s_cmp_nlt_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Less]) };
+}
+
+/// Whether `a` and `b` are ordered in one of these ways.
+fn is(a: f32, b: f32, ways: &[std::cmp::Ordering]) -> bool {
+    a.partial_cmp(&b).is_some_and(|way| ways.contains(&way))
 }
 
 fn nonzero32(value: u32) -> (u32, bool) {

@@ -4,6 +4,7 @@
 
 use super::group::Group;
 use super::private_memory::{GARBAGE, PrivateMemory};
+use super::register_counts::RegisterCounts;
 use super::wave::{FLAT_SCRATCH, TRAP, VECTORS, Wave};
 use crate::alu::Row;
 use crate::arch::{Arch, Generation};
@@ -71,7 +72,7 @@ fn set_workitem(wave: &mut Wave, lane: usize, [x, y, z]: [u32; 3], dimensions: u
         return;
     }
     for (at, id) in [x, y, z].into_iter().enumerate().take(dimensions as usize) {
-        if at < usize::from(wave.declared.vector) {
+        if wave.has(RegisterCounts::new([0, at as u16 + 1, 0])) {
             wave.set_word(VECTORS + at, lane, id);
         }
     }

@@ -4,6 +4,8 @@ use super::access::Access;
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
+use super::packed::Packed;
+use super::register_counts::RegisterCounts;
 use super::vector::Alu;
 use super::wave::Wave;
 use crate::inst::Inst;
@@ -16,8 +18,8 @@ pub(crate) struct Step {
     pub(super) run: Run,
     /// Its size.
     pub(super) bytes: u64,
-    /// The numbers of registers that it needs: scalar, vector, accumulation.
-    pub(super) needs: [u16; 3],
+    /// The registers that it needs.
+    pub(super) needs: RegisterCounts,
     /// The first destination.
     pub(super) dst: Target,
     /// The sources.
@@ -33,5 +35,6 @@ pub(super) enum Detail {
     None,
     Alu(Box<Alu>),
     Dual(Box<[Alu; 2]>),
+    Packed(Box<Packed>),
     Access(Box<Access>),
 }

@@ -12,11 +12,15 @@ use super::wave::{Wave, lanes_of};
 pub(super) struct Alu {
     pub(super) function: Function,
     /// The sources of the function that are rows, in order.
-    pub(super) src: Vec<Source>,
+    pub(super) src: [Source; 4],
+    /// The rows of each.
+    pub(super) rows: [usize; 4],
+    /// The number of sources.
+    pub(super) count: usize,
     /// The first row of the destination.
     pub(super) dst: Option<u16>,
     /// The scalar register with the mask that it reads.
-    pub(super) mask: u8,
+    pub(super) mask: Option<u8>,
     /// The scalar registers that receive the mask.
     pub(super) masks: Vec<u8>,
     /// What comes before and after the function.
@@ -35,11 +39,8 @@ const RESULT: usize = 8;
 /// The temporary row of a result that is kept for a while.
 const HELD: u16 = 10;
 
-/// As many active lanes as this, or fewer, do not make a whole row of a scalar.
-const FEW: u32 = 4;
-
 /// The mode without any denormal that is flushed.
-const KEEPS_DENORMALS: u32 = 0xf0;
+pub(super) const KEEPS_DENORMALS: u32 = 0xf0;
 
 /// The rounding that is not to the nearest number.
 const ROUNDS: u32 = 0x0f;
@@ -65,6 +66,13 @@ pub(super) fn run_dual(wave: &mut Wave, [first, second]: &[Alu; 2]) -> Flow {
 }
 
 impl Alu {
+    /// Adds a source.
+    pub(super) fn add(&mut self, source: Source, kind: Type) {
+        self.src[self.count] = source;
+        self.rows[self.count] = kind.rows();
+        self.count += 1;
+    }
+
     /// Whether a source is that register.
     fn reads(&self, register: Option<u16>) -> bool {
         register.is_some_and(|register| self.src.contains(&Source::Vector(register)))
@@ -106,14 +114,19 @@ impl Alu {
     #[inline]
     fn operands(&self, wave: &mut Wave, exec: u64, dst: *mut Row) -> Operands {
         let mut src = [std::ptr::null(); 4];
-        for (number, source) in self.src.iter().enumerate() {
-            src[number] = source_rows(wave, source, exec, SOURCES + 2 * number);
+        for (number, source) in self.src.iter().enumerate().take(self.count) {
+            src[number] = source_rows(
+                wave,
+                source,
+                exec,
+                (SOURCES + 2 * number, self.rows[number]),
+            );
         }
         Operands {
             exec,
             src,
             dst,
-            mask: wave.mask(self.mask),
+            mask: self.mask.map_or(0, |mask| wave.mask(mask)),
         }
     }
 
@@ -180,13 +193,13 @@ unsafe fn copy(source: *const Row, kind: Type) -> [Row; 2] {
     }
 }
 
-/// The rows of a source; scalars are written to temporary rows.
+/// The rows of a source. Scalars are written to temporary rows: the first, and how many.
 #[inline]
 pub(super) fn source_rows(
     wave: &mut Wave,
     source: &Source,
     exec: u64,
-    temporary: usize,
+    (temporary, rows): (usize, usize),
 ) -> *const Row {
     match source {
         Source::Vector(row) => wave.row(usize::from(*row)),
@@ -194,12 +207,11 @@ pub(super) fn source_rows(
         source => {
             let value = wave.read64(source);
             let words = [value as u32, (value >> 32) as u32];
-            for (row, word) in words.into_iter().enumerate() {
+            let has_one_lane = exec & exec.wrapping_sub(1) == 0;
+            for (row, word) in words.into_iter().enumerate().take(rows) {
                 let row = wave.row_mut(temporary + row);
-                if exec.count_ones() <= FEW {
-                    for lane in lanes_of(exec) {
-                        row[lane] = word;
-                    }
+                if has_one_lane {
+                    row[exec.trailing_zeros() as usize % LANES] = word;
                 } else {
                     row.fill(word);
                 }

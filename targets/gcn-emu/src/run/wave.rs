@@ -8,6 +8,7 @@ use crate::memory::SCRATCH;
 
 use super::flow::Flow;
 use super::private_memory::{GARBAGE, PrivateMemory};
+use super::register_counts::RegisterCounts;
 
 /// Numbers of scalar registers as operands.
 pub(super) const FLAT_SCRATCH: u8 = 102;
@@ -39,7 +40,7 @@ pub(crate) struct Wave {
     /// [Temporary rows](TEMPORARIES), vector and accumulation registers.
     rows: Box<[Row]>,
     /// The numbers of declared registers.
-    pub(super) declared: Registers,
+    counts: RegisterCounts,
     pub(super) private: PrivateMemory,
     /// The phase of the barrier at which it waits.
     pub(super) waits_at: Option<u64>,
@@ -75,7 +76,11 @@ impl Wave {
             },
             mode: 0,
             rows: rows.into_boxed_slice(),
-            declared,
+            counts: RegisterCounts::new([
+                declared.scalar.into(),
+                declared.vector,
+                declared.accumulation,
+            ]),
             private,
             waits_at: None,
             has_ended: false,
@@ -151,24 +156,21 @@ impl Wave {
         SCRATCH + u64::from(self.scratch_offset())
     }
 
-    /// The register M0.
-    pub(super) fn m0(&self) -> u32 {
-        match self.target.arch.generation() {
-            Generation::Gfx9 => self.scalars[124],
-            Generation::Gfx11 | Generation::Gfx12 => self.scalars[125],
-        }
+    /// Whether the kernel's descriptor declares so many registers.
+    #[inline]
+    pub(super) fn has(&self, needs: RegisterCounts) -> bool {
+        self.counts.include(needs)
     }
 
-    /// The fault of a step that needs more registers than the kernel's descriptor declares.
-    #[inline]
-    pub(super) fn lacks(&self, needs: [u16; 3]) -> Option<FaultKind> {
-        let declared = [
-            self.declared.scalar.into(),
-            self.declared.vector,
-            self.declared.accumulation,
-        ];
-        let has_all = needs[0] <= declared[0] && needs[1] <= declared[1] && needs[2] <= declared[2];
-        (!has_all).then(|| lacking(needs, declared))
+    /// The fault of an instruction that needs more.
+    #[cold]
+    pub(super) fn lacking(&self, needs: RegisterCounts) -> FaultKind {
+        let (needs, declared) = (needs.counts(), self.counts.counts());
+        let at = (0..3).find(|&at| needs[at] > declared[at]).unwrap_or(0);
+        FaultKind::Register {
+            register: format!("{}{}", ["s", "v", "a"][at], needs[at].saturating_sub(1)),
+            declared: declared[at].into(),
+        }
     }
 
     /// A pointer to a row, for functions that check the number of rows by the registers of a step.
@@ -176,6 +178,11 @@ impl Wave {
     pub(super) fn row(&mut self, row: usize) -> *mut Row {
         debug_assert!(row < self.rows.len(), "checked by the step's registers");
         self.rows.as_mut_ptr().wrapping_add(row)
+    }
+
+    /// All rows of registers.
+    pub(super) fn registers(&self) -> &[Row] {
+        &self.rows[VECTORS..]
     }
 
     /// A word of a lane.
@@ -206,16 +213,6 @@ impl Wave {
     pub(super) fn fail_all(&mut self, kind: FaultKind) -> Flow {
         let first = self.exec().trailing_zeros() as usize % LANES;
         self.fail(first, kind)
-    }
-}
-
-#[cold]
-fn lacking(needs: [u16; 3], declared: [u16; 3]) -> FaultKind {
-    let names = ["s", "v", "a"];
-    let at = (0..3).find(|&at| needs[at] > declared[at]).unwrap_or(0);
-    FaultKind::Register {
-        register: format!("{}{}", names[at], needs[at] - 1),
-        declared: declared[at].into(),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{Ordering, fence};
 
 use emu_engine::TurnResult;
 
-use super::code::{Code, Region};
+use super::code::Code;
+use super::deadlock::DeadlockDetector;
 use super::flow::Flow;
 use super::group::Group;
 use super::kernel::Kernel;
@@ -26,6 +27,7 @@ pub(crate) struct Workgroup {
     /// Instructions of waves, and faults, that are not reported yet.
     done: u64,
     faults: Vec<LaneFault>,
+    deadlock: DeadlockDetector,
 }
 
 /// Memory of ended workgroups.
@@ -76,13 +78,15 @@ impl Workgroup {
             code: Arc::clone(code),
             done: 0,
             faults: Vec::new(),
+            deadlock: DeadlockDetector::default(),
             group,
         }
     }
 
     /// Lets each wave run for a while.
     pub(super) fn turn(&mut self) -> TurnResult {
-        let mut busy = false;
+        let (mut busy, mut progress) = (false, false);
+        let phase = self.group.phase();
         for wave in &mut self.waves {
             if wave.has_ended {
                 continue;
@@ -102,15 +106,37 @@ impl Workgroup {
             if let Pause::End = pause {
                 wave.has_ended = true;
                 self.group.leave();
+                progress = true;
             }
             busy |= !matches!(pause, Pause::Idle);
         }
+        progress |= self.group.phase() != phase;
         if self.is_over() {
+            return TurnResult::Done;
+        }
+        let found = self
+            .deadlock
+            .check(&mut self.group, &self.waves, &self.code, progress);
+        if let Some(report) = found {
+            self.fail_all(&FaultKind::Deadlock(report));
             return TurnResult::Done;
         }
         match busy {
             true => TurnResult::Busy,
             false => TurnResult::Idle(None),
+        }
+    }
+
+    /// Ends all waves with a fault.
+    fn fail_all(&mut self, kind: &FaultKind) {
+        for wave in self.waves.iter_mut().filter(|wave| !wave.has_ended) {
+            wave.has_ended = true;
+            self.faults.push(LaneFault {
+                workgroup: self.group.place,
+                lane: self.group.kernel.lane_place(wave.number, 0),
+                address: wave.pc,
+                kind: kind.clone(),
+            });
         }
     }
 
@@ -151,25 +177,21 @@ fn run(
     done: &mut u64,
 ) -> Result<Pause, (FaultKind, usize)> {
     let first = |wave: &Wave| wave.exec().trailing_zeros() as usize % LANES;
-    let mut region: Option<Arc<Region>> = None;
+    let mut code = all.find(wave.pc).map_err(|kind| (kind, first(wave)))?;
     for _ in 0..TURN {
         let pc = wave.pc;
-        let code = match &region {
-            Some(code) if code.contains(pc) => code,
-            _ => {
-                let found = all.find(pc);
-                region.insert(found.map_err(|kind| (kind, first(wave)))?)
-            }
-        };
         let step = code.step(wave.target, pc);
         let step = step.map_err(|kind| (kind, first(wave)))?;
-        if let Some(kind) = wave.lacks(step.needs) {
-            return Err((kind, first(wave)));
+        if !wave.has(step.needs) {
+            return Err((wave.lacking(step.needs), first(wave)));
         }
         *done += 1;
         match (step.run)(wave, step, group) {
             Flow::Next => wave.pc = pc + step.bytes,
-            Flow::Jump => {}
+            Flow::Jump if code.contains(wave.pc) => {}
+            Flow::Jump => {
+                code = all.find(wave.pc).map_err(|kind| (kind, first(wave)))?;
+            }
             Flow::Yield => {
                 wave.pc = pc + step.bytes;
                 return Ok(Pause::Idle);

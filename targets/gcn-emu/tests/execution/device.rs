@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use device_arena::{AccessKind, CheckedArena, Fill};
-use gcn_emu::{AddressSpace, Arch, CodeRegion, Dispatch, Fault, LaunchError, Machine, Options};
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use gcn_emu::{
+    AddressSpace, Arch, CodeRegion, DESCRIPTOR_BYTES, Descriptor, Dispatch, Fault, LaunchError,
+    Machine, Options,
+};
+use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
 /// Device memory.
@@ -19,6 +22,10 @@ impl AddressSpace for Memory {
         self.0.resolve(address, bytes, kind)
     }
 
+    fn is_of_host(&self, _: u64) -> bool {
+        false
+    }
+
     fn describe(&self, _: u64) -> Option<String> {
         None
     }
@@ -26,7 +33,6 @@ impl AddressSpace for Memory {
 
 /// A GPU.
 pub(crate) struct Device {
-    pub(crate) arch: Arch,
     memory: Arc<Memory>,
     machine: Machine,
 }
@@ -34,7 +40,15 @@ pub(crate) struct Device {
 /// A loaded kernel.
 pub(crate) struct Kernel {
     descriptor: u64,
+    content: Descriptor,
     _code: CodeRegion,
+}
+
+impl Kernel {
+    /// Its descriptor.
+    pub(crate) fn descriptor(&self) -> &Descriptor {
+        &self.content
+    }
 }
 
 /// The size of a launch.
@@ -59,7 +73,7 @@ impl Shape {
 }
 
 /// LLVM's compiler, if this machine has it.
-fn clang() -> Option<PathBuf> {
+pub(crate) fn clang() -> Option<PathBuf> {
     let places = ["/usr/lib/llvm-22/bin/clang", "clang-22"];
     let found = places.into_iter().map(PathBuf::from).find(|place| {
         let version = Command::new(place).arg("--version").output();
@@ -109,15 +123,14 @@ pub(crate) fn compile(
 
 impl Device {
     pub(crate) fn new(arch: Arch) -> Self {
-        let arena = CheckedArena::new(1 << 30, Some(0x8000_0000_0000)).expect("addresses");
+        let arena = CheckedArena::new(1 << 30, Some(0x4000_0000_0000)).expect("addresses");
         let memory = Arc::new(Memory(arena));
         let options = Options {
             arch,
             processors: 1,
-            ..Options::default()
+            patience: std::time::Duration::from_millis(200),
         };
         Self {
-            arch,
             machine: Machine::new(options, Arc::clone(&memory) as _),
             memory,
         }
@@ -147,7 +160,7 @@ impl Device {
         words.collect()
     }
 
-    /// Loads a code object without relocations.
+    /// Loads a code object.
     pub(crate) fn load(&self, object: &[u8], kernel: &str) -> Kernel {
         let file = ElfFile64::<Endianness>::parse(object).expect("an ELF file");
         let endian = file.endian();
@@ -174,10 +187,25 @@ impl Device {
                 code = Some(self.machine.add_code(address, bytes, functions.collect()));
             }
         }
+        // Of this kind alone: the begin of the file in memory is added.
+        const RELATIVE64: u32 = 13;
+        for (offset, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let object::RelocationFlags::Elf { r_type } = relocation.flags() else {
+                panic!("an ELF file has those of ELF");
+            };
+            assert_eq!(r_type.0, RELATIVE64, "relocations of these kernels");
+            let address = base.wrapping_add_signed(relocation.addend());
+            self.write(base + offset, &address.to_le_bytes());
+        }
         let name = format!("{kernel}.kd");
         let symbol = file.symbols().find(|symbol| symbol.name() == Ok(&name));
+        let descriptor = base + symbol.expect("a descriptor").address();
+        let words = self.read(descriptor, DESCRIPTOR_BYTES / 4);
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let bytes = bytes.as_array().expect("as many bytes");
         Kernel {
-            descriptor: base + symbol.expect("a descriptor").address(),
+            content: Descriptor::read(bytes),
+            descriptor,
             _code: code.expect("code"),
         }
     }
@@ -188,12 +216,13 @@ impl Device {
         kernel: &Kernel,
         shape: Shape,
         arguments: &[u64],
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, Box<Fault>> {
         let running = self
             .start(kernel, shape, arguments)
             .expect("a valid launch");
         let result = running.wait(None).expect("it has ended");
-        result.map(|()| running.instructions())
+        result.map_err(Box::new)?;
+        Ok(running.instructions())
     }
 
     /// Starts a kernel with arguments of 64 bits.
@@ -208,13 +237,18 @@ impl Device {
             .flat_map(|&argument| [argument as u32, (argument >> 32) as u32])
             .collect();
         words.resize(words.len().max(64), 0);
+        // Code reads the sizes there.
+        let mut packet = [0; 16];
+        packet[1] = 1 << 16 | shape.workgroup;
+        packet[2] = 1;
+        packet[3..6].copy_from_slice(&[shape.grid, 1, 1]);
         let dispatch = Dispatch {
             kernel: "test".to_owned(),
             descriptor: kernel.descriptor,
             grid: [shape.grid, 1, 1],
             workgroup: [shape.workgroup, 1, 1],
             kernarg: self.memory(&words),
-            packet: self.memory(&[0; 16]),
+            packet: self.memory(&packet),
             queue: self.memory(&[0; 64]),
             dispatch_id: 0,
             private_bytes: shape.private_bytes,
@@ -222,21 +256,4 @@ impl Device {
         };
         self.machine.start(dispatch, Box::new(|_| {}))
     }
-}
-
-/// Compiles and runs a kernel `k` in C; none if there is no compiler.
-pub(crate) fn run_c(
-    arch: Arch,
-    source: &str,
-    shape: Shape,
-    input: &[u32],
-    outputs: usize,
-) -> Option<Vec<u32>> {
-    let object = compile(arch, "c", source, &["-std=c23"])?;
-    let device = Device::new(arch);
-    let kernel = device.load(&object, "k");
-    let memory = [device.memory(input), device.memory(&vec![0; outputs])];
-    let result = device.run(&kernel, shape, &memory);
-    result.unwrap_or_else(|fault| panic!("{arch}: {fault}"));
-    Some(device.read(memory[1], outputs))
 }

@@ -1,8 +1,11 @@
 //! Executes kernels with known results.
+#![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod device;
+mod differential;
+mod faults;
 
-use device::{Shape, run_c};
+use device::{Device, Shape, compile};
 use gcn_emu::Arch;
 
 /// The begin of every kernel in C: the number of the lane.
@@ -15,6 +18,23 @@ typedef unsigned long u64;
 static inline u32 lane(void) { return __builtin_amdgcn_workitem_id_x(); }
 static inline u32 group(void) { return __builtin_amdgcn_workgroup_id_x(); }
 ";
+
+/// Compiles and runs a kernel `k` in C; none if there is no compiler.
+fn run_c(
+    arch: Arch,
+    source: &str,
+    shape: Shape,
+    input: &[u32],
+    outputs: usize,
+) -> Option<Vec<u32>> {
+    let object = compile(arch, "c", source, &["-std=c23"])?;
+    let device = Device::new(arch);
+    let kernel = device.load(&object, "k");
+    let memory = [device.memory(input), device.memory(&vec![0; outputs])];
+    let result = device.run(&kernel, shape, &memory);
+    result.unwrap_or_else(|fault| panic!("{arch}: {fault}"));
+    Some(device.read(memory[1], outputs))
+}
 
 fn check(source: &str, shape: Shape, input: &[u32], expected: &[u32]) {
     for arch in Arch::ALL {
@@ -42,7 +62,11 @@ fn lanes_diverge_and_loop() {
     let collatz = |mut n: u32| {
         let mut steps = 0;
         while n != 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) {
+                n / 2
+            } else {
+                3 * n + 1
+            };
             steps += 1;
         }
         steps
@@ -68,7 +92,7 @@ fn workgroups_share_lds_and_a_barrier() {
         .map(|at| input[at / 256 * 256 + (255 - at % 256)])
         .collect();
     check(
-        "static shared u32 data[256];
+        "static shared u32 data[256] __attribute__((loader_uninitialized));
         kernel void k(global u32 *in, global u32 *out) {
             u32 at = group() * 256 + lane();
             data[lane()] = in[at];

@@ -1,18 +1,16 @@
 //! Detecting threads that wait for each other forever.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
+
+use emu_engine::Stalled;
 
 use super::block_state::BlockState;
 use super::group::{Group, State};
 use super::warp::Warp;
 use crate::alu::lanes_of;
 use crate::spec::Model;
-
-/// Turns without a new state after which a block counts as looping.
-const LOOPING_TURNS: u32 = 64;
 
 /// Detects a deadlock of a block without progress.
 ///
@@ -24,18 +22,12 @@ const LOOPING_TURNS: u32 = 64;
 /// the block change its objects. So if each thread's last test of one failed, and the others wait, too,
 /// patience alone decides.
 #[derive(Debug, Default)]
-pub(super) struct DeadlockDetector {
-    since: Option<Instant>,
-    seen: HashSet<u64>,
-    known: u32,
-}
+pub(super) struct DeadlockDetector(Stalled);
 
 impl DeadlockDetector {
     /// Records progress.
     pub(super) fn reset(&mut self) {
-        self.since = None;
-        self.seen.clear();
-        self.known = 0;
+        self.0.reset();
     }
 
     /// Checks after a turn without progress. Returns a report of a deadlock.
@@ -52,10 +44,8 @@ impl DeadlockDetector {
         if block.polls_mapped_memory {
             block.launch.activity.note();
         }
-        let now = Instant::now();
-        let since = *self.since.get_or_insert(now);
         let patience = block.launch.patience;
-        let is_early = now - since < patience || block.launch.activity.is_recent(patience);
+        let is_early = self.0.duration() < patience || block.launch.activity.is_recent(patience);
         // Threads that do not poll are computing, however long.
         if is_early || !ran || !block.polls {
             return None;
@@ -63,15 +53,7 @@ impl DeadlockDetector {
         if all_wait_for_mbarriers(block, warps) {
             return Some(report(block, warps));
         }
-        if self.seen.insert(state(warps)) {
-            self.known = 0;
-        } else {
-            self.known += 1;
-        }
-        if self.seen.len() > 1 << 16 {
-            self.reset();
-        }
-        (self.known >= LOOPING_TURNS).then(|| report(block, warps))
+        self.0.loops(state(warps)).then(|| report(block, warps))
     }
 }
 

@@ -1,0 +1,134 @@
+//! The thread of a copy engine.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use emu_driver::process::lock;
+
+use super::Work;
+use crate::clock;
+use crate::memory::Memory;
+use crate::signal::{Waker, Wakers, wait_until};
+
+/// Whether copies are kept from beginning, and those that wait for that.
+static ARE_HELD: AtomicBool = AtomicBool::new(false);
+static HELD: Mutex<Vec<Arc<Waker>>> = Mutex::new(Vec::new());
+
+/// The number of unfinished copies.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps copies from beginning.
+pub(crate) fn hold_copies() {
+    ARE_HELD.store(true, Ordering::Release);
+}
+
+/// Lets copies continue.
+pub(crate) fn release_copies() {
+    ARE_HELD.store(false, Ordering::Release);
+    lock(&HELD).drain(..).for_each(|waker| waker.wake());
+}
+
+/// The number of unfinished copies.
+pub(crate) fn copies() -> u64 {
+    COUNT.load(Ordering::Acquire)
+}
+
+/// The kernels that run on a GPU.
+#[derive(Debug, Default)]
+pub(crate) struct RunningKernels {
+    count: AtomicUsize,
+    wakers: Wakers,
+}
+
+impl RunningKernels {
+    pub(crate) fn begin(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn end(&self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        self.wakers.wake();
+    }
+
+    fn are_none(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+}
+
+/// A copy engine, whose thread ends when this is dropped, after its copies.
+pub(crate) struct Engine(Sender<Work>);
+
+impl Engine {
+    /// Starts an engine. Copies that are kernels wait until none of `kernels` runs.
+    pub(crate) fn start(memory: &Arc<Memory>, kernels: &Arc<RunningKernels>) -> io::Result<Self> {
+        let (sender, work) = channel();
+        let (memory, running) = (Arc::clone(memory), Arc::clone(kernels));
+        let thread = std::thread::Builder::new().name("engine".to_owned());
+        thread.spawn(move || run(&memory, &running, &work))?;
+        Ok(Self(sender))
+    }
+
+    /// Queues a copy.
+    ///
+    /// # Safety
+    /// As for [`Memory::copy`], until it is done.
+    pub(crate) unsafe fn queue(&self, work: Work) {
+        COUNT.fetch_add(1, Ordering::AcqRel);
+        if self.0.send(work).is_err() {
+            unreachable!("the engine's thread runs as long as it has a sender");
+        }
+    }
+}
+
+fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
+    let waker = Arc::new(Waker::default());
+    for work in work {
+        wait(&waker, kernels, &work);
+        let Work {
+            operation,
+            after,
+            done,
+            ..
+        } = work;
+        // Whoever sees that the copy is done may destroy them.
+        drop(after);
+        let start = clock::now();
+        // SAFETY: the promise of `Engine::queue`'s caller.
+        let copied = unsafe { operation.run(memory) };
+        COUNT.fetch_sub(1, Ordering::AcqRel);
+        let Some(done) = done else { continue };
+        done.signal().set_times(start, clock::now());
+        match copied {
+            Ok(()) => done.count_down(),
+            Err(status) => {
+                tracing::warn!(?operation, status = status.0, "a copy failed");
+                // Release: as for a copy that is done.
+                done.finish(|value| value.store(-1, Ordering::Release));
+            }
+        }
+    }
+}
+
+/// Waits until a copy may begin.
+fn wait(waker: &Arc<Waker>, kernels: &RunningKernels, work: &Work) {
+    let is_ready = || {
+        let has_room = !work.is_kernel || kernels.are_none();
+        let is_held = ARE_HELD.load(Ordering::Acquire);
+        let mut after = work.after.iter();
+        !is_held && has_room && after.all(|signal| signal.signal().get() == 0)
+    };
+    if is_ready() {
+        return;
+    }
+    lock(&HELD).push(Arc::clone(waker));
+    kernels.wakers.add(waker);
+    let after = || work.after.iter().map(|signal| signal.signal());
+    after().for_each(|signal| signal.add_waker(waker));
+    let unseen = after().any(|signal| signal.may_change_unseen());
+    wait_until(waker, None, unseen, is_ready);
+    after().for_each(|signal| signal.remove_waker(waker));
+    kernels.wakers.remove(waker);
+    lock(&HELD).retain(|held| !Arc::ptr_eq(held, waker));
+}

@@ -1,0 +1,23 @@
+//! Injected failures: `REVOFF_EMU_FAIL`.
+
+use emu_driver::faults::Faults;
+use emu_driver::process::SettingError;
+
+use crate::status::Status;
+
+static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
+
+/// Counts a call of `function`; returns the injected error, if there is one.
+pub(crate) fn of_call(function: &str) -> Option<Status> {
+    FAULTS.of_call(function).map(Status)
+}
+
+/// Why the failures of the environment are not injected.
+pub(crate) fn invalid() -> Option<SettingError> {
+    FAULTS.check().err()
+}
+
+/// The number of injected failures so far.
+pub(crate) fn injected() -> u64 {
+    FAULTS.injected()
+}

@@ -1,0 +1,171 @@
+//! The thread of a queue.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hsa_runtime_sys::*;
+
+use super::kernel::{Failure, PUBLISHING};
+use super::{CLOSED, INACTIVE, Queue};
+use crate::packet::{Packet, Place, has_barrier};
+use crate::signal::{Condition, Use, wait_until};
+use crate::status::{Answer, Status};
+
+/// Why a packet is not processed.
+enum Stop {
+    /// The queue is not active any more.
+    Left,
+    /// The packet is invalid.
+    Invalid(Status),
+}
+
+impl From<Status> for Stop {
+    fn from(status: Status) -> Self {
+        Self::Invalid(status)
+    }
+}
+
+impl Queue {
+    /// Processes packets until the queue is closed.
+    pub(super) fn process_packets(self: Arc<Self>) {
+        self.doorbell.add_waker(&self.waker);
+        let mut index = 0u64;
+        while self.is_active() {
+            match self.process(index) {
+                Ok(()) => index += 1,
+                Err(Stop::Invalid(status)) => {
+                    tracing::warn!(
+                        queue = self.ring.address(),
+                        index,
+                        status = status.0,
+                        "a packet is invalid"
+                    );
+                    self.fail(&Failure::Status(status));
+                }
+                Err(Stop::Left) => {
+                    if let Some(failure) = self.take_failure() {
+                        self.fail(&failure);
+                    }
+                }
+            }
+        }
+        self.stop_kernels();
+        wait_until(&self.waker, None, false, || self.state() == CLOSED);
+        self.doorbell.remove_waker(&self.waker);
+    }
+
+    /// Nothing in the queue runs any more; the program learns why.
+    fn fail(&self, failure: &Failure) {
+        self.leave(INACTIVE);
+        self.stop_kernels();
+        self.report(failure);
+    }
+
+    /// Waits until `is_so`.
+    fn wait(&self, unseen: bool, is_so: impl Fn() -> bool) -> Result<(), Stop> {
+        let is_over = || !self.is_active() || self.has_failure();
+        wait_until(&self.waker, None, unseen, || is_over() || is_so());
+        if is_over() { Err(Stop::Left) } else { Ok(()) }
+    }
+
+    /// Waits for a packet and processes it.
+    fn process(self: &Arc<Self>, index: u64) -> Result<(), Stop> {
+        self.wait(false, || self.doorbell.maximum() >= index.cast_signed())?;
+        let is_strict = self.gpu.is_strict;
+        // Acquire pairs with the release of the program: the device may use either of the two.
+        if is_strict && index >= self.ring.write_index().load(Ordering::Acquire) {
+            (self.gpu.report)(
+                "the doorbell rang before the write index said that the packet is there",
+            );
+            return Err(Status::INVALID_ARGUMENT.into());
+        }
+        let place = self.ring.place(index);
+        self.wait_for_header(place)?;
+        let words = place.words();
+        let packet = Packet::read(words, is_strict)?;
+        if has_barrier(words[0] as u16) {
+            self.wait(false, || self.is_idle())?;
+        }
+        // Before the packet's place is free: its signals stay until the packet is done.
+        let completion = self.shared.signals.take_if_any(packet.completion())?;
+        match packet {
+            Packet::Kernel(packet) => {
+                // The place is free when the kernel begins, not when it ends.
+                self.dispatch(index, &packet, (place, words), completion)?;
+                self.take(index, place);
+                return Ok(());
+            }
+            Packet::And(packet) => {
+                let signals = self.dependencies(&packet.dep_signal)?;
+                let is_done = |signal: &Use| signal.signal().get() == 0;
+                self.wait_for(&signals, || signals.iter().all(is_done))?;
+            }
+            Packet::Or(packet) => {
+                let signals = self.dependencies(&packet.dep_signal)?;
+                let is_done = |signal: &Use| signal.signal().get() == 0;
+                self.wait_for(&signals, || {
+                    signals.is_empty() || signals.iter().any(is_done)
+                })?;
+            }
+            Packet::Value(packet) => {
+                let condition = Condition {
+                    kind: packet.cond,
+                    other: packet.value,
+                };
+                if !condition.is_valid() {
+                    return Err(Status::INVALID_PACKET_FORMAT.into());
+                }
+                let signals = self.dependencies(&[packet.signal])?;
+                let is_met = |s: &Use| condition.is_met(s.signal().get() & packet.mask);
+                self.wait_for(&signals, || signals.iter().all(is_met))?;
+            }
+        }
+        self.take(index, place);
+        if let Some(completion) = completion {
+            completion.count_down();
+        }
+        Ok(())
+    }
+
+    /// Waits until a packet is published. Several threads may ring the doorbell; a packet of one that does so alone
+    /// has to be there.
+    fn wait_for_header(&self, place: Place) -> Answer {
+        let is_there = || u32::from(place.load_header()) & 0xff != HSA_PACKET_TYPE_INVALID;
+        if self.gpu.is_strict && self.ring.kind == HSA_QUEUE_TYPE_SINGLE && !is_there() {
+            return Err(Status::INVALID_PACKET_FORMAT);
+        }
+        while !is_there() && self.is_active() {
+            std::thread::sleep(PUBLISHING);
+        }
+        Ok(())
+    }
+
+    /// The signals that a packet waits for.
+    fn dependencies(&self, signals: &[hsa_signal_t]) -> Answer<Vec<Use>> {
+        let signals = signals
+            .iter()
+            .map(|&signal| self.shared.signals.take_if_any(signal));
+        let signals: Answer<Vec<_>> = signals.collect();
+        Ok(signals?.into_iter().flatten().collect())
+    }
+
+    /// Waits until `is_so`, which depends on these signals.
+    fn wait_for(&self, signals: &[Use], is_so: impl Fn() -> bool) -> Result<(), Stop> {
+        if is_so() {
+            return Ok(());
+        }
+        let signals = || signals.iter().map(Use::signal);
+        signals().for_each(|signal| signal.add_waker(&self.waker));
+        let unseen = signals().any(|signal| signal.may_change_unseen());
+        let waited = self.wait(unseen, is_so);
+        signals().for_each(|signal| signal.remove_waker(&self.waker));
+        waited
+    }
+
+    /// Returns the place of a packet that was read to the program.
+    fn take(&self, index: u64, place: Place) {
+        place.free();
+        // Release: the place is free.
+        self.ring.read_index().store(index + 1, Ordering::Release);
+    }
+}
