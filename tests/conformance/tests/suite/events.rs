@@ -219,11 +219,8 @@ fn a_failure_travels(target: &Target) {
         other => panic!("{other:?}"),
     };
     // The launch alone may know where the kernel has panicked.
-    let (fault_of_launch, cause) = (fault(&launch).to_string(), cause.to_string());
-    assert!(
-        fault_of_launch.ends_with(&cause),
-        "{fault_of_launch}: {cause}"
-    );
+    let told = fault(&launch).to_string();
+    assert!(told.ends_with(&cause.to_string()), "{told}: {cause}");
     fault(&later.0);
     assert_eq!(copied, 0, "what failed is not copied");
     queues[0].synchronize().unwrap_err();
