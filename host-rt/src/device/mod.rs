@@ -71,9 +71,9 @@ pub const KINDS: [Kind; 4] = [
     },
     Kind {
         name: "emu",
-        about: "NVIDIA GPUs emulated, always there: `emu:sm_60` is an `sm_60`",
+        about: "GPUs emulated, always there: `emu:sm_60` is an NVIDIA `sm_60`, `emu:gfx90a` an AMD `gfx90a`",
         observes: true,
-        found: Found::OfArch(cuda::open_emulated),
+        found: Found::OfArch(open_emulated),
     },
     Kind {
         name: "cuda",
@@ -88,6 +88,17 @@ pub const KINDS: [Kind; 4] = [
         found: Found::Numbered(hsa::count, hsa::open),
     },
 ];
+
+/// Opens an emulated GPU: of AMD if the architecture is one of theirs, or else of NVIDIA.
+fn open_emulated(
+    arch: Option<&str>,
+    options: &OpenOptions<'_>,
+) -> Result<Arc<dyn Device>, DeviceError> {
+    match arch.map(str::parse) {
+        Some(Ok(arch)) => hsa::open_emulated(arch, options),
+        _ => cuda::open_emulated(arch, options),
+    }
+}
 
 impl Kind {
     /// The names of this machine's devices of this kind.
@@ -110,7 +121,7 @@ impl Kind {
 pub fn names() -> String {
     let names = KINDS.iter().map(|kind| match kind.found {
         Found::One(_) => kind.name.to_owned(),
-        Found::OfArch(_) => format!("{}[:sm_NN]", kind.name),
+        Found::OfArch(_) => format!("{}[:sm_NN|:gfxNNN]", kind.name),
         Found::Numbered(..) => format!("{}[:N]", kind.name),
     });
     names.collect::<Vec<_>>().join(", ")

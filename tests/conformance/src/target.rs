@@ -7,7 +7,15 @@ use crate::stand_in;
 
 /// The devices that the suite runs on if they exist: one line each. Emulated GPUs are one with
 /// independent lanes and one in lock-step.
-pub const DEVICES: [&str; 5] = ["host", "emu:sm_90", "emu:sm_60", "cuda:0", "hsa:0"];
+pub const DEVICES: [&str; 7] = [
+    "host",
+    "emu:sm_90",
+    "emu:sm_60",
+    "emu:gfx90a",
+    "emu:gfx1100",
+    "cuda:0",
+    "hsa:0",
+];
 
 /// A device, and the wire that its kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +31,7 @@ impl Target {
     /// a stand-in, which does not see the difference, only one of these. Our images support all
     /// wires, and `host` covers them.
     pub fn all_of(device: &'static str) -> impl Iterator<Item = Target> {
-        let is_amd = device.starts_with("hsa");
+        let is_amd = is_amd(device);
         WireKind::ALL
             .into_iter()
             .map(move |wire| Target { device, wire })
@@ -127,7 +135,7 @@ impl Target {
     /// do; the stand-in for ROCr counts as AMD's.
     #[must_use]
     pub fn runs_in_lock_step(&self) -> bool {
-        self.device == "emu:sm_60" || self.device.starts_with("hsa")
+        self.device == "emu:sm_60" || is_amd(self.device)
     }
 
     /// A grid of threads that do not wait for each other's calls: `grid`, but in lock-step each
@@ -167,6 +175,11 @@ impl Target {
     pub fn is_parallel(&self) -> bool {
         self.wire != WireKind::GCC_SLOT
     }
+}
+
+/// Whether a device is an AMD GPU, real or emulated.
+fn is_amd(device: &str) -> bool {
+    device.starts_with("hsa") || device.starts_with("emu:gfx")
 }
 
 /// A device's name in the names of tests, such as `cuda_0`. A stand-in must not look like hardware.

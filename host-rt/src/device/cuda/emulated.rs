@@ -34,8 +34,9 @@ impl Emulated {
                 return Err(DeviceError::NotSuitable {
                     device: format!("emu:{arch}"),
                     reason: format!(
-                        "`{arch}` is not supported: use `emu`, or `emu:` and one of {}",
-                        device_arch::nvidia_names()
+                        "`{arch}` is not supported: use `emu`, or `emu:` and one of {}, {}",
+                        device_arch::nvidia_names(),
+                        hsa_emu::Arch::ALL.map(hsa_emu::Arch::name).join(", ")
                     ),
                 });
             }

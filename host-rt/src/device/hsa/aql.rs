@@ -60,7 +60,7 @@ impl Aql {
                 },
                 HSA_QUEUE_TYPE_SINGLE,
                 Some(faults::on_queue_error),
-                std::ptr::without_provenance_mut(context.number as usize),
+                std::ptr::without_provenance_mut(context.agent.handle as usize),
                 u32::MAX,
                 u32::MAX,
                 &raw mut raw,

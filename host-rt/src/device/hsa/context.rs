@@ -11,6 +11,7 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents, Number};
+use super::emulated::Emulated;
 use super::notifier::Notifier;
 use super::pools::{NoPools, Pools};
 use super::runtime::{self, Runtime};
@@ -34,6 +35,8 @@ pub(super) struct Context {
     pub(super) notifier: Notifier,
     /// Resources given up while kernels in an unknown state may still use them.
     deferred: Mutex<Vec<DeferredFree>>,
+    /// The GPU, if it is emulated. Last, since it goes when this is dropped.
+    pub(super) emulated: Option<Emulated>,
 }
 
 /// A ROCr resource that is freed later, when nothing can use it any more.
@@ -75,15 +78,30 @@ impl DeferredFree {
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 impl Context {
+    /// An emulated GPU, whose device has this name.
+    pub(super) fn of_emulated(
+        rocr: &'static Runtime,
+        gpu: Emulated,
+        name: String,
+    ) -> Result<Arc<Self>, DeviceError> {
+        let agent = gpu.agent();
+        let new = Arc::new(Self::new(rocr, 0, name, |_| Some(agent), Some(gpu))?);
+        let mut contexts = lock(&CONTEXTS);
+        contexts.retain(|context| context.strong_count() > 0);
+        contexts.push(Arc::downgrade(&new));
+        Ok(new)
+    }
+
     /// GPU `number`, which exists.
     pub(super) fn of(rocr: &'static Runtime, number: u32) -> Result<Arc<Self>, DeviceError> {
-        let of_gpu = |context: &Arc<Self>| context.number == number;
+        let of_gpu = |context: &Arc<Self>| context.number == number && context.emulated.is_none();
         if let Some(context) = Self::all().into_iter().find(of_gpu) {
             context.check_lost()?;
             return Ok(context);
         }
         // Without the lock: ROCr may call `faults` meanwhile, which takes it.
-        let new = Arc::new(Self::new(rocr, number)?);
+        let agent = |agents: &Agents| agents.gpus.get(number as usize).copied();
+        let new = Arc::new(Self::new(rocr, number, name_of(number), agent, None)?);
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|context| context.strong_count() > 0);
         // Dropped after the lock, since the last owner of a context calls ROCr.
@@ -99,14 +117,19 @@ impl Context {
         Ok(context)
     }
 
-    fn new(rocr: &'static Runtime, number: u32) -> Result<Self, DeviceError> {
-        let name = name_of(number);
+    fn new(
+        rocr: &'static Runtime,
+        number: u32,
+        name: String,
+        agent: impl FnOnce(&Agents) -> Option<hsa_agent_t>,
+        emulated: Option<Emulated>,
+    ) -> Result<Self, DeviceError> {
         let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver(&name, failure))?;
         let unsuitable = |reason: String| DeviceError::NotSuitable {
             device: name.clone(),
             reason,
         };
-        let Some(&agent) = agents.gpus.get(number as usize) else {
+        let Some(agent) = agent(&agents) else {
             return Err(unsuitable(format!("there are {} now", agents.gpus.len())));
         };
         let Some(&host) = agents.cpus.first() else {
@@ -126,6 +149,7 @@ impl Context {
             loss: DeviceLoss::default(),
             notifier: Notifier::default(),
             deferred: Mutex::default(),
+            emulated,
         })
     }
 
@@ -157,7 +181,8 @@ impl Context {
 
     /// Marks the device as lost; the first reason is kept.
     pub(super) fn lose(&self, reason: impl Into<LossReason>) -> DeviceError {
-        let reason = reason.into();
+        let fault = || self.emulated.as_ref()?.fault();
+        let reason = fault().map_or_else(|| reason.into(), LossReason::from);
         let (error, is_first) = self.loss.set(&self.name, reason.clone(), false);
         self.notifier.notify();
         // Last, since the log subscriber may panic.

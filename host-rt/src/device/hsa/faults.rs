@@ -56,23 +56,43 @@ pub(super) fn check_unreported(device: &str) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Called by a ROCr thread when a queue fails. `device` is a number rather than a pointer, since
-/// the device may be gone by then.
+/// Called by a ROCr thread when a queue fails. `agent` is a handle rather than a pointer, since the
+/// device may be gone by then.
 pub(super) unsafe extern "C" fn on_queue_error(
     status: hsa_status_t,
     _queue: *mut hsa_queue_t,
-    device: *mut c_void,
+    agent: *mut c_void,
 ) {
-    let number = device.addr();
+    let agent = agent.addr() as u64;
     if status == HSA_STATUS_SUCCESS {
         return;
     }
     for context in Context::all() {
-        if context.number as usize == number {
+        if context.agent.handle == agent {
             catch_panic(|| {
                 context.lose(format!("a kernel failed: {}", words(context.rocr, status)));
             });
         }
+    }
+}
+
+/// Called by the emulated ROCr for events, which it reports each time.
+pub(super) unsafe extern "C" fn on_emulated_event(
+    event: *const hsa_amd_event_t,
+    _data: *mut c_void,
+) -> hsa_status_t {
+    // SAFETY: the event is valid while this runs, and the data of all kinds begin with the agent.
+    let agent = unsafe { (&raw const (*event).__bindgen_anon_1.memory_fault.agent).read() };
+    let contexts = Context::all().into_iter();
+    let ours: Vec<_> = contexts
+        .filter(|context| context.agent.handle == agent.handle)
+        .collect();
+    for context in &ours {
+        catch_panic(|| drop(context.lose("a kernel has faulted".to_owned())));
+    }
+    match ours.is_empty() {
+        true => HSA_STATUS_ERROR,
+        false => HSA_STATUS_SUCCESS,
     }
 }
 

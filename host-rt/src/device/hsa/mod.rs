@@ -1,8 +1,10 @@
-//! `hsa:N`: AMD's GPUs, through ROCr, which is loaded when the first one is opened.
+//! `hsa:N`: AMD's GPUs, through ROCr, which is loaded when the first one is opened; and `emu:gfx90a` and
+//! its like, the same on emulated GPUs.
 //!
 //! | file | job |
 //! |---|---|
 //! | `runtime` | loading ROCr, and its errors |
+//! | `emulated` | GPUs of the emulated ROCr |
 //! | `agents`, `pools` | GPUs, and their memory pools |
 //! | `context` | a GPU as shared by all its users, and whether it is lost |
 //! | `faults` | faults that ROCr reports |
@@ -25,6 +27,7 @@ mod arguments;
 mod blocks;
 mod context;
 mod copy;
+mod emulated;
 mod event;
 mod faults;
 mod launch;
@@ -40,15 +43,17 @@ mod streams;
 
 use std::sync::{Arc, Weak};
 
+use hsa_emu::Arch;
 use targets::DeviceArch;
 
 use self::agents::{Agents, Number};
 use self::blocks::Blocks;
 use self::context::{Context, name_of};
+use self::emulated::Emulated;
 use self::memory::Memory;
 use self::module::HsaModule;
 use self::queue::HsaQueue;
-use self::runtime::runtime;
+use self::runtime::{emulated, installed};
 use self::streams::Streams;
 use super::gpu::open::retry_if_lost;
 use super::gpu::reaper::CompletionReaper;
@@ -62,7 +67,7 @@ use crate::image::{Image, ImageError};
 /// # Errors
 /// There is no ROCr, or it is unusable.
 pub(super) fn count() -> Result<u32, DeviceError> {
-    let rocr = runtime(faults::on_system_event)?;
+    let rocr = installed(faults::on_system_event)?;
     let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver("hsa", failure))?;
     Ok(agents.gpus.len() as u32)
 }
@@ -76,11 +81,26 @@ pub(super) fn open(
 }
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
-    let rocr = runtime(faults::on_system_event)?;
+    let rocr = installed(faults::on_system_event)?;
     faults::check_unreported(&name_of(number))?;
     let context = Context::of(rocr, number)?;
     // Events that ROCr reported before the context was on the list did not reach it.
     faults::check_unreported(context.name())?;
+    open_in(context)
+}
+
+/// Opens an emulated GPU of architecture `arch`.
+pub(super) fn open_emulated(
+    arch: Arch,
+    options: &OpenOptions<'_>,
+) -> Result<Arc<dyn Device>, DeviceError> {
+    let gpu = Emulated::add(arch, options)?;
+    let rocr = emulated(faults::on_emulated_event)?;
+    open_in(Context::of_emulated(rocr, gpu, format!("emu:{arch}"))?)
+}
+
+/// Opens the GPU of a context.
+fn open_in(context: Arc<Context>) -> Result<Arc<dyn Device>, DeviceError> {
     let arch = arch(&context)?;
     Ok(Arc::new_cyclic(|this| HsaDevice {
         this: Weak::clone(this),
@@ -146,6 +166,9 @@ impl Device for HsaDevice {
     }
 
     fn description(&self) -> String {
+        if let Some(gpu) = &self.context.emulated {
+            return gpu.description(self.context.number_of(Number::COMPUTE_UNITS));
+        }
         let build = self.context.rocr.build();
         format!(
             "{} ({}), {} compute units, at {}, ROCr {}",
@@ -194,6 +217,17 @@ impl Device for HsaDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         Ok(Box::new(self.new_queue()))
+    }
+
+    fn in_place(
+        &self,
+        address: DeviceAddr,
+        len: usize,
+        _writes: bool,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> bool {
+        let emulated = self.context.emulated.as_ref();
+        emulated.is_some_and(|gpu| gpu.in_place(address, len, access))
     }
 
     fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {

@@ -1,4 +1,4 @@
-//! ROCr: loading it, and its errors.
+//! ROCr, or the emulated one: loading it, and its errors.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::io::ErrorKind;
@@ -52,16 +52,42 @@ impl Runtime {
 /// A callback for events of the whole system.
 pub(super) type OnEvent = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
 
-/// ROCr; `on_event` is called for events of the system.
+/// The machine's ROCr; `on_event` is called for events of the system.
 ///
 /// # Errors
 /// There is none, it is too old, or it cannot start.
-pub(super) fn runtime(on_event: OnEvent) -> Result<&'static Runtime, DeviceError> {
+pub(super) fn installed(on_event: OnEvent) -> Result<&'static Runtime, DeviceError> {
     // The result does not change while a process runs.
     static RUNTIME: OnceLock<Result<Runtime, StartError>> = OnceLock::new();
-    let found = RUNTIME.get_or_init(|| start(on_event)).as_ref();
-    found.map_err(|reason| DeviceError::NoDriver {
+    let found = RUNTIME.get_or_init(|| {
+        let runtime = start(Rocr::load().map_err(StartError::Load)?, on_event)?;
+        if std::env::var_os(INTERRUPTS).is_some_and(|value| value == "0") {
+            tracing::warn!(
+                "{INTERRUPTS}=0: ROCr then reports no memory faults, and a kernel that accesses \
+                 unmapped memory never ends; unset it"
+            );
+        }
+        Ok(runtime)
+    });
+    found.as_ref().map_err(|reason| DeviceError::NoDriver {
         device: "hsa",
+        reason: reason.to_string(),
+    })
+}
+
+/// The emulated ROCr, which is a part of this program. It has the GPUs that are added.
+///
+/// # Errors
+/// It cannot start.
+pub(super) fn emulated(on_event: OnEvent) -> Result<&'static Runtime, DeviceError> {
+    static RUNTIME: OnceLock<Result<Runtime, StartError>> = OnceLock::new();
+    let found = RUNTIME.get_or_init(|| {
+        // SAFETY: they are functions of ROCr, as its headers declare them.
+        let rocr = unsafe { Rocr::linked_in(hsa_emu::functions::function) };
+        start(rocr.map_err(StartError::Load)?, on_event)
+    });
+    found.as_ref().map_err(|reason| DeviceError::NoDriver {
+        device: "emu",
         reason: reason.to_string(),
     })
 }
@@ -83,8 +109,7 @@ enum StartError {
     Call(DriverFailure),
 }
 
-fn start(on_event: OnEvent) -> Result<Runtime, StartError> {
-    let rocr = Rocr::load().map_err(StartError::Load)?;
+fn start(rocr: Rocr, on_event: OnEvent) -> Result<Runtime, StartError> {
     // SAFETY: may be called any number of times, at any time.
     let started = unsafe { rocr.hsa_init() };
     if let Err(failure) = check(&rocr, "hsa_init", started) {
@@ -96,12 +121,6 @@ fn start(on_event: OnEvent) -> Result<Runtime, StartError> {
     // SAFETY: the handler is a function of this library, which stays loaded, and takes no data.
     let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
     check(&rocr, "hsa_amd_register_system_event_handler", asked).map_err(StartError::Call)?;
-    if std::env::var_os(INTERRUPTS).is_some_and(|value| value == "0") {
-        tracing::warn!(
-            "{INTERRUPTS}=0: ROCr then reports no memory faults, and a kernel that accesses \
-             unmapped memory never ends; unset it"
-        );
-    }
     Ok(Runtime { rocr })
 }
 

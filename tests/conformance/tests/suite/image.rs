@@ -123,7 +123,8 @@ fn for_gpu(target: &Target) -> Result<Image, String> {
         // It runs text alone.
         Some(arch) => match arch.parse() {
             Ok(DeviceArch::Nvidia(sm)) => DeviceArch::Emulated(sm),
-            _ => return Err(format!("`{arch}` is no architecture of NVIDIA's")),
+            Ok(arch @ DeviceArch::Amd(_)) => arch,
+            _ => return Err(format!("`{arch}` is no architecture of a GPU")),
         },
         None => {
             let device = device::open(target.device, &Env::default()).map_err(|e| e.to_string())?;

@@ -1,0 +1,80 @@
+//! `emu:gfx90a` and its like: AMD GPUs that `hsa-emu` emulates, a ROCr that is a part of this program. An
+//! image is the same code object as for hardware; waves run on threads of this process.
+
+use std::sync::Arc;
+
+use hsa_emu::{Arch, GpuOptions, Options};
+use hsa_runtime_sys::hsa_agent_t;
+use targets::count::Count;
+
+use crate::device::{DeviceAddr, DeviceError, OpenOptions};
+
+/// A GPU of the emulated ROCr, which has it until this is dropped.
+pub(super) struct Emulated {
+    number: u32,
+    arch: Arch,
+}
+
+impl Emulated {
+    /// Adds a GPU of architecture `arch`.
+    pub(super) fn add(arch: Arch, options: &OpenOptions<'_>) -> Result<Self, DeviceError> {
+        let (env, defaults) = (options.env, Options::default());
+        let memory = env.emu_memory.unwrap_or(DEFAULT_MEMORY);
+        let added = hsa_emu::add_gpu(GpuOptions {
+            machine: Options {
+                arch,
+                processors: env.emu_threads.unwrap_or(defaults.processors),
+                patience: env.emu_patience.unwrap_or(defaults.patience),
+            },
+            memory,
+            is_strict: true,
+            // The launch's error has the fault.
+            report: Arc::new(|_| ()),
+        });
+        let number = added.map_err(|reason| DeviceError::System {
+            what: format!("reserving {memory} bytes for `emu:{arch}` (REVOFF_EMU_MEMORY)"),
+            reason,
+        })?;
+        Ok(Self { number, arch })
+    }
+
+    /// Its agent.
+    pub(super) fn agent(&self) -> hsa_agent_t {
+        hsa_agent_t {
+            handle: hsa_emu::agent_of(self.number),
+        }
+    }
+
+    /// A description of it, with the number of its compute units.
+    pub(super) fn description(&self, units: u32) -> String {
+        format!(
+            "AMD code objects on {} of this process, as a {}",
+            Count(units.into(), "thread"),
+            self.arch
+        )
+    }
+
+    /// The message about the fault of a kernel, if one has faulted.
+    pub(super) fn fault(&self) -> Option<String> {
+        hsa_emu::fault_of(self.number).map(|fault| fault.to_string())
+    }
+
+    /// Implements [`Device::in_place`](crate::device::Device::in_place).
+    pub(super) fn in_place(
+        &self,
+        address: DeviceAddr,
+        len: usize,
+        access: &mut dyn FnMut(*mut u8) -> usize,
+    ) -> bool {
+        hsa_emu::in_place(self.number, address.0, len, access)
+    }
+}
+
+/// Bytes of memory by default. It reserves addresses; pages are allocated at their first use.
+const DEFAULT_MEMORY: u64 = 16 << 30;
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        hsa_emu::remove_gpu(self.number);
+    }
+}
