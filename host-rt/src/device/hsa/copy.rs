@@ -9,6 +9,7 @@
 //! that kernels that wait for the host may occupy. Source: ROCr, `GpuAgent::GetBlitObject`.
 
 use std::ffi::c_void;
+use std::ptr::null;
 use std::sync::Arc;
 
 use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
@@ -104,6 +105,12 @@ impl Copy {
     unsafe fn submit(&self) -> Result<(), DeviceError> {
         let after = self.after.iter().filter(|signal| !signal.is_over());
         let after: Vec<hsa_signal_t> = after.map(|signal| signal.raw).collect();
+        // ROCr rejects an address of no signals. Source: ROCr, `hsa_amd_memory_async_copy`.
+        let list = if after.is_empty() {
+            null()
+        } else {
+            after.as_ptr()
+        };
         let ((to, to_agent), (from, from_agent)) = (self.to, self.from);
         // SAFETY: the ranges are valid, by the caller's promise; the stream keeps the signals until
         // the copy is done.
@@ -115,7 +122,7 @@ impl Copy {
                 from_agent,
                 self.len,
                 after.len() as u32,
-                after.as_ptr(),
+                list,
                 self.signal.raw,
             )
         };
