@@ -112,6 +112,12 @@ impl Copy {
             after.as_ptr()
         };
         let ((to, to_agent), (from, from_agent)) = (self.to, self.from);
+        // ROCr rejects a list without signals.
+        let list = if after.is_empty() {
+            null()
+        } else {
+            after.as_ptr()
+        };
         // SAFETY: the ranges are valid, by the caller's promise; the stream keeps the signals until
         // the copy is done.
         let status = unsafe {

@@ -79,7 +79,7 @@ fn scale(
 
 #[inline(always)]
 fn scale_single(a: f32, denominator: f32, numerator: f32) -> (f32, bool) {
-    let is_small = |value: f32| value.abs() < f32::MIN_POSITIVE;
+    let is_small = |value: f32| value != 0.0 && value.abs() < f32::MIN_POSITIVE;
     let subnormal = Subnormal {
         denominator: is_small(denominator),
         reciprocal: is_small(1.0 / denominator),
@@ -96,7 +96,7 @@ fn scale_single(a: f32, denominator: f32, numerator: f32) -> (f32, bool) {
 
 #[inline(always)]
 fn scale_double(a: f64, denominator: f64, numerator: f64) -> (f64, bool) {
-    let is_small = |value: f64| value.abs() < f64::MIN_POSITIVE;
+    let is_small = |value: f64| value != 0.0 && value.abs() < f64::MIN_POSITIVE;
     let subnormal = Subnormal {
         denominator: is_small(denominator),
         reciprocal: is_small(1.0 / denominator),
@@ -163,7 +163,7 @@ fn fmas_double(a: f64, b: f64, c: f64, lacks: bool) -> f64 {
     let correction = match () {
         _ if is_middle && above > 0.0 && rest < 0.0 => -f64::from_bits(1),
         _ if is_middle && above < 0.0 && rest > 0.0 => f64::from_bits(1),
-        _ => 0.0,
+        _ => -0.0,
     };
     result_of([a, b, c], if lacks { scaled + correction } else { fused })
 }

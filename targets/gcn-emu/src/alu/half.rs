@@ -12,21 +12,21 @@ use crate::isa::ValuOp;
 
 /// A function of one.
 #[inline(always)]
-fn unary(a: F16, function: impl Fn(f32) -> f32) -> F16 {
+pub(crate) fn unary(a: F16, function: impl Fn(f32) -> f32) -> F16 {
     let a = a.single();
     F16::nearest(result_of([a], function(a)))
 }
 
 /// A function of two.
 #[inline(always)]
-pub(super) fn binary(a: F16, b: F16, function: impl Fn(f32, f32) -> f32) -> F16 {
+pub(crate) fn binary(a: F16, b: F16, function: impl Fn(f32, f32) -> f32) -> F16 {
     let [a, b] = [a, b].map(F16::single);
     F16::nearest(result_of([a, b], function(a, b)))
 }
 
 /// One of two.
 #[inline(always)]
-pub(super) fn select(a: F16, b: F16, function: impl Fn(f32, f32) -> f32) -> F16 {
+pub(crate) fn select(a: F16, b: F16, function: impl Fn(f32, f32) -> f32) -> F16 {
     F16::nearest(function(a.single(), b.single()))
 }
 
@@ -37,7 +37,7 @@ fn select3(a: F16, b: F16, c: F16, function: impl Fn([f32; 3]) -> f32) -> F16 {
 }
 
 #[inline(always)]
-pub(super) fn fma(a: F16, b: F16, c: F16) -> F16 {
+pub(crate) fn fma(a: F16, b: F16, c: F16) -> F16 {
     let [a, b, c] = [a, b, c].map(F16::single);
     let sum = odd_single(f64::from(a) * f64::from(b) + f64::from(c));
     F16::nearest(result_of([a, b, c], sum))

@@ -15,6 +15,8 @@
 //! Packed arithmetic has a table of its own, since modifiers select and negate the halves of its
 //! operands: [`find_packed`].
 //!
+//! Scalar arithmetic of floats may call the functions of [`float`], [`single`] and [`half`].
+//!
 //! Source of the functions: AMD's "Instruction Set Architecture" manuals.
 
 mod approximate;
@@ -25,18 +27,18 @@ mod divide;
 mod dot;
 mod double;
 mod dual;
-mod float;
-mod half;
+pub(crate) mod float;
+pub(crate) mod half;
 mod integer;
 mod packed;
 mod packed_table;
 mod scale;
-mod single;
+pub(crate) mod single;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trig;
-mod value;
+pub(crate) mod value;
 mod vector;
 
 pub(crate) use self::value::{Lane, Type};

@@ -8,22 +8,22 @@ use super::table::arithmetic;
 use crate::isa::ValuOp;
 
 #[inline(always)]
-pub(super) fn add(a: f32, b: f32) -> f32 {
+pub(crate) fn add(a: f32, b: f32) -> f32 {
     result_of([a, b], a + b)
 }
 
 #[inline(always)]
-pub(super) fn sub(a: f32, b: f32) -> f32 {
+pub(crate) fn sub(a: f32, b: f32) -> f32 {
     result_of([a, b], a - b)
 }
 
 #[inline(always)]
-pub(super) fn mul(a: f32, b: f32) -> f32 {
+pub(crate) fn mul(a: f32, b: f32) -> f32 {
     result_of([a, b], a * b)
 }
 
 #[inline(always)]
-pub(super) fn fma(a: f32, b: f32, c: f32) -> f32 {
+pub(crate) fn fma(a: f32, b: f32, c: f32) -> f32 {
     result_of([a, b, c], a.mul_add(b, c))
 }
 

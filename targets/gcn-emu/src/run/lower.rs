@@ -458,7 +458,13 @@ impl Builder<'_> {
         for (at, (source, &kind)) in sources.iter().zip(operation.src).enumerate() {
             let is_constant = !matches!(source.value, Value::Registers(..));
             let is_wide = source.kind.registers() == 2;
-            if is_constant && is_wide && modifiers.op_sel_hi >> at & 1 != 0 {
+            // The upper half of a constant is known only of 0.
+            let selects = match op {
+                PackedOp::v_pk_mov_b32 => modifiers.op_sel,
+                _ => modifiers.op_sel_hi,
+            };
+            let is_zero = source.value == Value::Integer(0);
+            if is_constant && is_wide && !is_zero && selects >> at & 1 != 0 {
                 return Err(self.unsupported());
             }
             src.push(match (source.value, kind.bits()) {

@@ -347,4 +347,6 @@ fn fused_halves() {
     assert_eq!(word("v_fma_f16", &[one, product, one]), 0x3c01);
     assert_eq!(word("v_fma_f16", &[one, 0x1000, one]), 0x3c00);
     assert_eq!(word("v_fma_f16", &[0x0001, 0x0001, one]), 0x3c00);
+    // Less than the middle of two halves by so little that a float of 32 bits would have the middle.
+    assert_eq!(word("v_fma_f16", &[0x3c01, 0x0ffe, 0x3c01]), 0x3c01);
 }

@@ -1,8 +1,8 @@
 //! Runs an operation.
 
-use crate::alu::{LANES, Operands, Operation, Row, Type, find_packed};
-use crate::inst::PackedModifiers;
-use crate::isa::{DualOp, PackedOp, ValuOp};
+use crate::alu::{LANES, Operands, Operation, Row, Type, find, find_packed};
+use crate::inst::{Op, PackedModifiers};
+use crate::isa::{PackedOp, ValuOp};
 
 /// The operands of a wave, each with the words of 64 bits.
 pub(super) struct Wave {
@@ -68,11 +68,13 @@ impl Wave {
 }
 
 /// The result of packed arithmetic in a lane; none if it is not supported with these modifiers.
-pub(super) fn packed(name: &str, operands: &[u64], modifiers: PackedModifiers) -> Option<u64> {
-    let op = PackedOp::ALL.iter().find(|op| op.row().name == name);
-    let op = op.unwrap_or_else(|| panic!("no operation {name}"));
-    let operation = find_packed(*op, &modifiers)?;
-    assert_eq!(operation.src.len(), operands.len(), "{name}");
+pub(super) fn packed_result(
+    op: PackedOp,
+    operands: &[u64],
+    modifiers: PackedModifiers,
+) -> Option<u64> {
+    let operation = find_packed(op, &modifiers)?;
+    assert_eq!(operation.src.len(), operands.len(), "{op:?}");
     let src: Vec<[Row; 2]> = operands.iter().map(|&bits| rows_of(bits)).collect();
     let old = operands.last().filter(|_| operation.reads_dst);
     let mut wave = Wave {
@@ -81,57 +83,63 @@ pub(super) fn packed(name: &str, operands: &[u64], modifiers: PackedModifiers) -
         dst: rows_of(*old.unwrap_or(&0)),
         mask: 0,
     };
-    let mut results = [u64::MAX, 1 << 37].map(|exec| {
+    let [all, one] = [u64::MAX, 1 << 37].map(|exec| {
         wave.exec = exec;
         // SAFETY: all have two rows, the most of any type.
         let mask = unsafe { operation.run.of_this_machine()(&wave.operands(), &modifiers) };
-        assert_eq!(mask, 0, "{name}");
+        assert_eq!(mask, 0, "{op:?}");
         wave.result(37)
     });
-    results.reverse();
-    let [one, all] = results;
-    assert_eq!(one, all, "{name}");
+    assert_eq!(one, all, "{op:?}");
     assert!(
         operation.dst.bits() == 64 || all >> 32 == 0,
-        "{name}: {all:#x}"
+        "{op:?}: {all:#x}"
     );
-    assert!((1..LANES).all(|lane| wave.result(lane) == all), "{name}");
+    assert!((1..LANES).all(|lane| wave.result(lane) == all), "{op:?}");
     Some(all)
+}
+
+/// The same of the operation of that name.
+pub(super) fn packed(name: &str, operands: &[u64], modifiers: PackedModifiers) -> Option<u64> {
+    let op = PackedOp::ALL.iter().find(|op| op.row().name == name);
+    packed_result(
+        *op.unwrap_or_else(|| panic!("no operation {name}")),
+        operands,
+        modifiers,
+    )
 }
 
 /// The operation of that name.
 pub(super) fn named(name: &str) -> &'static Operation {
     let vector = ValuOp::ALL.iter().find(|op| op.row().name == name);
-    let dual = DualOp::ALL.iter().find(|op| op.row().name == name);
-    vector
-        .and_then(|&op| crate::alu::vector::find(op))
-        .or_else(|| dual.and_then(|&op| crate::alu::dual::find(op)))
-        .unwrap_or_else(|| panic!("no operation {name}"))
+    let op = vector.unwrap_or_else(|| panic!("no operation {name}"));
+    find(Op::Valu(*op)).unwrap_or_else(|| panic!("no arithmetic of {name}"))
 }
 
 /// The result of an operation in a lane, and its bit.
 pub(super) fn result(name: &str, operands: &[u64], clamped: bool) -> (u64, bool) {
-    let operation = named(name);
+    result_of(named(name), operands, clamped)
+}
+
+/// The same of an operation.
+pub(super) fn result_of(operation: &Operation, operands: &[u64], clamped: bool) -> (u64, bool) {
     let mut wave = Wave::of(operation, operands);
     let mask = wave.run(operation, clamped);
     assert!(
         mask == 0 || (operation.writes_mask && mask == u64::MAX),
-        "{name}: {mask:#x}"
+        "{mask:#x}"
     );
-    for lane in 1..LANES {
-        assert_eq!(wave.result(lane), wave.result(0), "{name}: lane {lane}");
-    }
     let all = wave.result(0);
+    assert!(
+        (1..LANES).all(|lane| wave.result(lane) == all),
+        "lanes differ"
+    );
     wave.exec = 1 << 37;
     wave.dst = [[0; LANES]; 2];
-    assert_eq!(
-        wave.run(operation, clamped),
-        mask & 1 << 37,
-        "{name}: one lane"
-    );
-    assert_eq!(wave.result(37), all, "{name}: one lane");
+    assert_eq!(wave.run(operation, clamped), mask & 1 << 37, "one lane");
+    assert_eq!(wave.result(37), all, "one lane");
     let bits = operation.dst.map_or(0, Type::bits);
-    assert!(bits == 64 || all >> bits == 0, "{name}: {all:#x}");
+    assert!(bits == 64 || all >> bits == 0, "{all:#x}");
     (all, mask != 0)
 }
 
