@@ -9,7 +9,7 @@ use crate::arch::Arch;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::fault::{Fault, LaunchError};
 use crate::memory::{AccessKind, AddressSpace};
-use crate::run::{Code, Dispatch, Kernel, MAX_PRIVATE, Region, RunningKernel, workgroups};
+use crate::run::{Code, Dispatch, Kernel, Region, RunningKernel, max_private, workgroups};
 
 /// The most lanes of a workgroup.
 pub const MAX_WORKGROUP: u32 = 1024;
@@ -115,7 +115,7 @@ impl Machine {
     /// The launch is invalid, or the system has no threads; `ended` is not called.
     pub fn start(&self, dispatch: Dispatch, ended: OnEnd<Fault>) -> Result<Running, LaunchError> {
         let descriptor = self.descriptor(dispatch.descriptor)?;
-        check(&dispatch, &descriptor)?;
+        check(&dispatch, &descriptor, self.options.arch)?;
         let blocks = workgroups(&dispatch)
             .iter()
             .map(|&n| u64::from(n))
@@ -155,7 +155,7 @@ impl Machine {
     }
 }
 
-fn check(dispatch: &Dispatch, descriptor: &Descriptor) -> Result<(), LaunchError> {
+fn check(dispatch: &Dispatch, descriptor: &Descriptor, arch: Arch) -> Result<(), LaunchError> {
     let threads: u128 = dispatch.workgroup.iter().map(|&n| u128::from(n)).product();
     if dispatch.grid.contains(&0) || threads == 0 || threads > MAX_WORKGROUP.into() {
         return Err(LaunchError::Bounds(format!(
@@ -175,7 +175,7 @@ fn check(dispatch: &Dispatch, descriptor: &Descriptor) -> Result<(), LaunchError
             "private memory",
             dispatch.private_bytes,
             descriptor.private_bytes,
-            MAX_PRIVATE,
+            max_private(descriptor.target(arch)),
         ),
     ];
     for (what, given, least, most) in sizes {

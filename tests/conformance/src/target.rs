@@ -138,6 +138,12 @@ impl Target {
         self.device == "emu:sm_60" || is_amd(self.device)
     }
 
+    /// Whether a device thread may have a stack of half a MiB. AMD's have 8 MiB for all lanes of a wave.
+    #[must_use]
+    pub fn has_deep_stacks(&self) -> bool {
+        !is_amd(self.device)
+    }
+
     /// A grid of threads that do not wait for each other's calls: `grid`, but in lock-step each
     /// thread in its own team.
     #[must_use]

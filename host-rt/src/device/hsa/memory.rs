@@ -84,6 +84,10 @@ impl Memory {
             Some(false) => return unreachable(NOT_ALLOCATED),
             None => {}
         }
+        // ROCr rejects it as an argument.
+        if address.0 == 0 {
+            return unreachable(NOT_ALLOCATED);
+        }
         // The address may belong to an allocation of another library or to an image's variable.
         // SAFETY: a struct of numbers and pointers, for which zeros are valid.
         let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };

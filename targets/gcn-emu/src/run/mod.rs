@@ -54,4 +54,4 @@ pub(crate) use self::code::{Code, Region};
 pub use self::kernel::Dispatch;
 pub(crate) use self::kernel::{Kernel, workgroups};
 pub(crate) use self::launch::RunningKernel;
-pub(crate) use self::private_memory::MAX_PRIVATE;
+pub(crate) use self::private_memory::max_private;

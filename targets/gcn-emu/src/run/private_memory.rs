@@ -3,11 +3,26 @@
 //! The words of the lanes are interleaved: word `n` of lane `l` is at `(n * LANES + l) * 4`, with the
 //! lanes of the wave's size. Code for gfx9 computes such addresses itself.
 
+use crate::arch::{Generation, Target, Wave};
+
 /// The content of registers and memory that nobody has written.
 pub(super) const GARBAGE: u32 = 0xdead_beef;
 
-/// The largest private memory of a lane.
-pub(crate) const MAX_PRIVATE: u32 = 256 << 10;
+/// The largest private memory of a lane. A field of each wave has the size of all its lanes' memory.
+/// Source: LLVM, "User Guide for AMDGPU Backend", `SPI_TMPRING_SIZE` and `COMPUTE_TMPRING_SIZE`, field
+/// `WAVESIZE`.
+pub(crate) fn max_private(target: Target) -> u32 {
+    let (bits, granule) = match target.arch.generation() {
+        Generation::Gfx9 => (13, 1024),
+        Generation::Gfx11 => (15, 256),
+        Generation::Gfx12 => (18, 256),
+    };
+    let lanes = match target.wave {
+        Wave::Wave32 => 32,
+        Wave::Wave64 => 64,
+    };
+    ((1 << bits) - 1) * granule / lanes
+}
 
 /// Private memory.
 #[derive(Debug, Default)]

@@ -218,7 +218,9 @@ fn a_failure_travels(target: &Target) {
         Err(LaunchError::Fault { fault, .. }) => fault,
         other => panic!("{other:?}"),
     };
-    assert_eq!(fault(&launch), cause);
+    // The launch alone may know where the kernel has panicked.
+    let told = fault(&launch).to_string();
+    assert!(told.ends_with(&cause.to_string()), "{told}: {cause}");
     fault(&later.0);
     assert_eq!(copied, 0, "what failed is not copied");
     queues[0].synchronize().unwrap_err();

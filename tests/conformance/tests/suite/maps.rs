@@ -31,7 +31,9 @@ pub(crate) const TESTS: &[Test] = &[
     test!(alignment),
     test!(more_than_can_be_marshalled),
     test!(large_ranges_of_memory),
-    test!(deep_stack).alone_with(&[("REVOFF_HOST_STACK", "512K")]),
+    test!(deep_stack)
+        .alone_with(&[("REVOFF_HOST_STACK", "512K")])
+        .only(Target::has_deep_stacks),
 ];
 
 const BOTH: [Where; 2] = [Where::Memory, Where::Stack];
