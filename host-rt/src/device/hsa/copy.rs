@@ -105,12 +105,6 @@ impl Copy {
     unsafe fn submit(&self) -> Result<(), DeviceError> {
         let after = self.after.iter().filter(|signal| !signal.is_over());
         let after: Vec<hsa_signal_t> = after.map(|signal| signal.raw).collect();
-        // ROCr rejects an address of no signals. Source: ROCr, `hsa_amd_memory_async_copy`.
-        let list = if after.is_empty() {
-            null()
-        } else {
-            after.as_ptr()
-        };
         let ((to, to_agent), (from, from_agent)) = (self.to, self.from);
         // ROCr rejects a list without signals.
         let list = if after.is_empty() {
