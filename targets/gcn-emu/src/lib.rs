@@ -53,5 +53,5 @@ pub use self::inst::{
 };
 pub use self::machine::{CodeRegion, MAX_GROUP_BYTES, MAX_WORKGROUP, Machine, Options, Running};
 pub use self::memory::{AccessKind, AddressSpace, GROUP_APERTURE, PRIVATE_APERTURE};
-pub use self::run::Dispatch;
+pub use self::run::{Dispatch, Trace};
 pub use emu_engine::OnEnd;

@@ -9,7 +9,7 @@ use crate::arch::Arch;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::fault::{Fault, LaunchError};
 use crate::memory::{AccessKind, AddressSpace};
-use crate::run::{Code, Dispatch, Kernel, Region, RunningKernel, max_private, workgroups};
+use crate::run::{Code, Dispatch, Kernel, Region, RunningKernel, Trace, max_private, workgroups};
 
 /// The most lanes of a workgroup.
 pub const MAX_WORKGROUP: u32 = 1024;
@@ -26,6 +26,8 @@ pub struct Options {
     pub processors: u32,
     /// The time without progress on the device after which looping waves are assumed to loop forever.
     pub patience: Duration,
+    /// A lane to trace.
+    pub trace: Option<Trace>,
 }
 
 impl Default for Options {
@@ -35,6 +37,7 @@ impl Default for Options {
             arch: Arch::Gfx90a,
             processors: cores.min(1024) as u32,
             patience: Duration::from_secs(10),
+            trace: None,
         }
     }
 }
@@ -127,6 +130,7 @@ impl Machine {
             start: self.start,
             activity: Arc::clone(&self.activity),
             patience: self.options.patience,
+            trace: self.options.trace.clone(),
             dispatch,
         });
         self.activity.note();

@@ -56,6 +56,7 @@ fn describe() -> Result<Vec<GpuOptions>, SettingError> {
                 "REVOFF_EMU_PATIENCE",
                 defaults.patience.as_secs(),
             )?),
+            ..Options::default()
         };
         Ok(GpuOptions {
             machine,

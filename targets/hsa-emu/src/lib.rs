@@ -54,7 +54,7 @@ mod signal;
 mod spec;
 mod status;
 
-pub use gcn_emu::{Arch, Fault, FaultKind, Options};
+pub use gcn_emu::{Arch, Fault, FaultKind, Options, Trace};
 
 pub use self::gpu::{GpuOptions, Report};
 pub use self::runtime::{

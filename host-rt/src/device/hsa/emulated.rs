@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hsa_emu::{Arch, GpuOptions, Options};
+use hsa_emu::{Arch, GpuOptions, Options, Trace};
 use hsa_runtime_sys::hsa_agent_t;
 use targets::count::Count;
 
@@ -25,6 +25,11 @@ impl Emulated {
                 arch,
                 processors: env.emu_threads.unwrap_or(defaults.processors),
                 patience: env.emu_patience.unwrap_or(defaults.patience),
+                trace: options.trace.map(|trace| Trace {
+                    workgroup: [trace.team, 0, 0],
+                    lane: [trace.thread, 0, 0],
+                    sink: Arc::clone(&trace.sink),
+                }),
             },
             memory,
             is_strict: true,

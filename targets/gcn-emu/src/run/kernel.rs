@@ -35,6 +35,23 @@ pub struct Dispatch {
     pub group_bytes: u32,
 }
 
+/// A lane whose instructions are printed.
+#[derive(Clone)]
+pub struct Trace {
+    /// The place of the workgroup in the grid.
+    pub workgroup: [u32; 3],
+    /// The place of the lane in the workgroup.
+    pub lane: [u32; 3],
+    /// Receives each line.
+    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trace({:?}, lane {:?})", self.workgroup, self.lane)
+    }
+}
+
 /// A kernel that is launched.
 pub(crate) struct Kernel {
     pub(crate) dispatch: Dispatch,
@@ -42,6 +59,8 @@ pub(crate) struct Kernel {
     pub(crate) target: Target,
     pub(crate) memory: Arc<dyn AddressSpace>,
     pub(crate) start: Instant,
+    /// A lane to trace.
+    pub(crate) trace: Option<Trace>,
     pub(crate) activity: Arc<Activity>,
     /// The time without progress after which looping waves are assumed to loop forever.
     pub(crate) patience: Duration,
@@ -86,6 +105,12 @@ impl Kernel {
     pub(super) fn lane_place(&self, wave: u32, lane: usize) -> [u32; 3] {
         let number = u64::from(wave) * u64::from(self.wave_lanes()) + lane as u64;
         place(number, self.dispatch.workgroup)
+    }
+
+    /// Whether a lane of a workgroup is to be traced.
+    pub(super) fn traces(&self, workgroup: [u32; 3], lane: [u32; 3]) -> bool {
+        let trace = self.trace.as_ref();
+        trace.is_some_and(|trace| (trace.workgroup, trace.lane) == (workgroup, lane))
     }
 
     /// Nanoseconds since the machine was made.

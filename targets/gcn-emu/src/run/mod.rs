@@ -5,6 +5,7 @@
 //! | `launch` | a running kernel |
 //! | `workgroup` | a workgroup: its waves, on one OS thread |
 //! | `deadlock` | waves that wait for each other forever |
+//! | `trace` | printing what a lane executes |
 //! | `setup` | the registers of a wave at its begin |
 //! | `code` | code that may be executed, and its steps |
 //! | `lower` | the step for an instruction |
@@ -46,12 +47,13 @@ mod scalar_memory;
 mod scalar_table;
 mod setup;
 mod step;
+mod trace;
 mod vector;
 mod wave;
 mod workgroup;
 
 pub(crate) use self::code::{Code, Region};
-pub use self::kernel::Dispatch;
+pub use self::kernel::{Dispatch, Trace};
 pub(crate) use self::kernel::{Kernel, workgroups};
 pub(crate) use self::launch::RunningKernel;
 pub(crate) use self::private_memory::max_private;

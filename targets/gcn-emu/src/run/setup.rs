@@ -53,6 +53,9 @@ pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateM
         if number * lanes + lane < threads && is_inside {
             exec |= 1 << lane;
         }
+        if kernel.traces(group.place, place) {
+            wave.traced = Some(lane as usize);
+        }
         set_workitem(
             &mut wave,
             lane as usize,

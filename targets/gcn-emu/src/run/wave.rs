@@ -45,6 +45,8 @@ pub(crate) struct Wave {
     /// The phase of the barrier at which it waits.
     pub(super) waits_at: Option<u64>,
     pub(super) has_ended: bool,
+    /// The lane that is traced.
+    pub(super) traced: Option<usize>,
     /// A fault, and its lane.
     pub(super) fault: Option<(FaultKind, usize)>,
 }
@@ -84,6 +86,7 @@ impl Wave {
             private,
             waits_at: None,
             has_ended: false,
+            traced: None,
             fault: None,
         }
     }
@@ -178,6 +181,24 @@ impl Wave {
     pub(super) fn row(&mut self, row: usize) -> *mut Row {
         debug_assert!(row < self.rows.len(), "checked by the step's registers");
         self.rows.as_mut_ptr().wrapping_add(row)
+    }
+
+    /// The content of a vector register, for reports.
+    pub(super) fn vector(&self, number: u8, lane: usize) -> u32 {
+        let row = self.rows.get(VECTORS + usize::from(number));
+        row.map_or(0, |row| row[lane])
+    }
+
+    /// The content of an accumulation register, for reports.
+    pub(super) fn accumulation(&self, number: u8, lane: usize) -> u32 {
+        let row = self.rows.get(ACCUMULATIONS + usize::from(number));
+        row.map_or(0, |row| row[lane])
+    }
+
+    /// The content of a scalar register, for reports.
+    pub(super) fn scalar(&self, number: u8) -> u32 {
+        let register = self.scalars.get(usize::from(number));
+        register.copied().unwrap_or(0)
     }
 
     /// All rows of registers.

@@ -12,6 +12,7 @@ use super::group::Group;
 use super::kernel::Kernel;
 use super::private_memory::PrivateMemory;
 use super::setup;
+use super::trace;
 use super::wave::Wave;
 use crate::alu::{LANES, Row};
 use crate::fault::FaultKind;
@@ -91,7 +92,11 @@ impl Workgroup {
             if wave.has_ended {
                 continue;
             }
-            let pause = match run(wave, &mut self.group, &self.code, &mut self.done) {
+            let ran = match wave.traced {
+                None => run::<false>(wave, &mut self.group, &self.code, &mut self.done),
+                Some(_) => run::<true>(wave, &mut self.group, &self.code, &mut self.done),
+            };
+            let pause = match ran {
                 Ok(pause) => pause,
                 Err((kind, lane)) => {
                     self.faults.push(LaneFault {
@@ -170,7 +175,7 @@ impl Workgroup {
 }
 
 /// Executes instructions of a wave; counts them in `done`. The error is a fault and its lane.
-fn run(
+fn run<const TRACED: bool>(
     wave: &mut Wave,
     group: &mut Group,
     all: &Code,
@@ -186,7 +191,15 @@ fn run(
             return Err((wave.lacking(step.needs), first(wave)));
         }
         *done += 1;
-        match (step.run)(wave, step, group) {
+        let exec = if TRACED { wave.exec() } else { 0 };
+        let flow = (step.run)(wave, step, group);
+        if TRACED
+            && let (Some(lane), Some(trace)) = (wave.traced, &group.kernel.trace)
+            && flow != Flow::Wait
+        {
+            trace::print(trace, (all, pc), (wave, lane), step, exec);
+        }
+        match flow {
             Flow::Next => wave.pc = pc + step.bytes,
             Flow::Jump if code.contains(wave.pc) => {}
             Flow::Jump => {

@@ -129,6 +129,7 @@ impl Device {
             arch,
             processors: 1,
             patience: std::time::Duration::from_millis(200),
+            ..Options::default()
         };
         Self {
             machine: Machine::new(options, Arc::clone(&memory) as _),
