@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bus_cost::{CountCosts, ENTRY, Report};
 use emu_driver::calls::print_at_exit;
+use emu_driver::devices::{Devices, is_foreign};
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
@@ -19,7 +20,7 @@ use crate::state::gpu::GpuOptions;
 const DEFAULT_ARCH: u32 = 90;
 
 /// The most GPUs.
-const MAX_GPUS: u64 = 64;
+const MAX_GPUS: usize = 64;
 
 /// Bytes of a GPU's memory.
 const MEMORY: RangeInclusive<u64> = 1 << 20..=1 << 40;
@@ -38,18 +39,17 @@ pub(crate) fn add_gpus() -> Answer {
         Code::INVALID_VALUE
     };
     print_at_exit().map_err(|error| say(error))?;
-    let (count, options) = describe().map_err(|error| say(&error))?;
-    for _ in 0..count {
-        add_gpu(options.clone()).map_err(|error| say(&error))?;
+    for options in describe().map_err(|error| say(&error))? {
+        add_gpu(options).map_err(|error| say(&error))?;
     }
     Ok(())
 }
 
-/// The number of GPUs and their properties.
-fn describe() -> Result<(u64, GpuOptions), SettingError> {
+/// The GPUs' properties.
+fn describe() -> Result<Vec<GpuOptions>, SettingError> {
     let defaults = Options::default();
+    let arches = arches()?;
     let machine = Options {
-        sm: arch()?,
         memory: memory(defaults.memory)?,
         processors: number_in("REVOFF_EMU_THREADS", defaults.processors.into(), 1..=1024)? as u32,
         check: number_in("REVOFF_EMU_CHECK", 0, 0..=1)? != 0,
@@ -63,13 +63,17 @@ fn describe() -> Result<(u64, GpuOptions), SettingError> {
         }),
         trace: trace()?,
         costs: (number_in("REVOFF_EMU_COSTS", 0, 0..=1)? != 0).then(costs),
+        ..defaults
     };
-    let options = GpuOptions {
-        machine,
+    let options = |sm| GpuOptions {
+        machine: Options {
+            sm,
+            ..machine.clone()
+        },
         is_strict: false,
         report: Arc::new(report),
     };
-    Ok((number_in("REVOFF_EMU_DEVICES", 1, 0..=MAX_GPUS)?, options))
+    Ok(arches.into_iter().map(options).collect())
 }
 
 fn memory(default: u64) -> Result<u64, SettingError> {
@@ -77,13 +81,30 @@ fn memory(default: u64) -> Result<u64, SettingError> {
     value("REVOFF_EMU_MEMORY", default, "a size from 1M to 1T", read)
 }
 
-fn arch() -> Result<u32, SettingError> {
-    let read = |text: &str| match text.parse() {
+/// The prefix of architectures.
+const PREFIX: &str = "sm_";
+
+/// The architectures of the GPUs, in their order.
+fn arches() -> Result<Vec<u32>, SettingError> {
+    let arch = |text: &str| match text.parse() {
         Ok(DeviceArch::Nvidia(sm)) if sm.exists() => Some(sm.number),
         _ => None,
     };
-    let names = format!("one of {}", targets::device_arch::nvidia_names());
-    value("REVOFF_EMU_ARCH", DEFAULT_ARCH, &names, read)
+    // The variable may be for the GPUs of another vendor.
+    let arch_of_all = |text: &str| match is_foreign(text, PREFIX) {
+        true => Some(DEFAULT_ARCH),
+        false => arch(text),
+    };
+    let names = targets::device_arch::nvidia_names();
+    let expected = format!("one of {names}");
+    let all = value("REVOFF_EMU_ARCH", DEFAULT_ARCH, &expected, arch_of_all)?;
+    let expected = format!("a number up to {MAX_GPUS}, or a list of {names}");
+    let read = |text: &str| Devices::read(text, MAX_GPUS, PREFIX, arch);
+    let devices = value("REVOFF_EMU_DEVICES", Devices::Count(1), &expected, read)?;
+    Ok(match devices {
+        Devices::Count(count) => vec![all; count],
+        Devices::List(arches) => arches,
+    })
 }
 
 /// The thread whose instructions are printed, `BLOCK.THREAD`.

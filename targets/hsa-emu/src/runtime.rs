@@ -243,6 +243,9 @@ impl Runtime {
         if is_first && self.next_gpu.load(Ordering::Relaxed) == 0 {
             add()?;
         }
+        if !self.handlers.start(&self.signals) {
+            return Err(Status::OUT_OF_RESOURCES);
+        }
         *users = next;
         // Release pairs with the acquire of `started`.
         self.started_in.store(process, Ordering::Release);

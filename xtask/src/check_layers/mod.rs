@@ -119,6 +119,28 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "hsa-emu",
+        &[
+            "status",
+            "pointers",
+            "faults",
+            "clock",
+            "spec",
+            "memory",
+            "signal",
+            "event",
+            "copy",
+            "gpu",
+            "code",
+            "packet",
+            "queue",
+            "runtime",
+            "environment",
+            "api",
+            "functions",
+        ],
+    ),
+    (
         "libcudart",
         &[
             "error", "driver", "sync", "pointers", "thread", "result", "context", "registry", "api",

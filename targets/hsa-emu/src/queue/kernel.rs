@@ -163,9 +163,14 @@ impl Queue {
             FaultKind::Unreachable { address, .. } if is_aperture(address) => {
                 Status::MEMORY_APERTURE_VIOLATION
             }
-            FaultKind::Unreachable { address, .. } => {
+            FaultKind::Unreachable { address, bytes, .. } => {
                 self.gpu.record(fault);
-                let reason = HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT.cast_unsigned();
+                // What it may use and could not, it wanted to write.
+                let reason = match self.gpu.may_use(address, bytes.into()) {
+                    true => HSA_AMD_MEMORY_FAULT_READ_ONLY,
+                    false => HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
+                };
+                let reason = reason.cast_unsigned();
                 return Some(Failure::Memory { address, reason });
             }
             FaultKind::Decode(_)

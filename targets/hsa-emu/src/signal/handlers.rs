@@ -69,8 +69,8 @@ impl Handlers {
         lock(&self.calls).clear();
     }
 
-    /// Starts the thread, unless it runs.
-    fn start(self: &Arc<Self>, signals: &Arc<Signals>) -> bool {
+    /// Starts the thread, unless it runs. Returns whether it does.
+    pub(crate) fn start(self: &Arc<Self>, signals: &Arc<Signals>) -> bool {
         *self.has_thread.get_or_init(|| {
             let (handlers, signals) = (Arc::clone(self), Arc::clone(signals));
             let thread = std::thread::Builder::new().name("signals".to_owned());

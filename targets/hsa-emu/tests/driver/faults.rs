@@ -9,8 +9,8 @@ use hsa_runtime_sys::*;
 use crate::gpu::{Gpu, cpu, free, function, hsa, signal, works};
 use crate::queue::{Kernels, Queue, dispatch};
 
-/// The events of this process: agents and addresses.
-static EVENTS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+/// The events of this process: agents, addresses and reasons.
+static EVENTS: Mutex<Vec<(u64, u64, u32)>> = Mutex::new(Vec::new());
 
 type Callback = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
 
@@ -18,7 +18,11 @@ unsafe extern "C" fn on_event(event: *const hsa_amd_event_t, _: *mut c_void) -> 
     // SAFETY: an event of a memory fault, alive while this runs.
     let fault = unsafe { (*event).__bindgen_anon_1.memory_fault };
     let mut events = EVENTS.lock().unwrap();
-    events.push((fault.agent.handle, fault.virtual_address));
+    events.push((
+        fault.agent.handle,
+        fault.virtual_address,
+        fault.fault_reason_mask,
+    ));
     HSA_STATUS_SUCCESS
 }
 
@@ -66,7 +70,11 @@ fn memory_faults_are_events() {
             _ => address.addr() as u64,
         };
         let queue = store_to(&gpu, &kernels, address);
-        let expected = (gpu.agent.handle, address);
+        let reason = match case {
+            4 => HSA_AMD_MEMORY_FAULT_READ_ONLY,
+            _ => HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
+        };
+        let expected = (gpu.agent.handle, address, reason.cast_unsigned());
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while !EVENTS.lock().unwrap().contains(&expected) {
             assert!(std::time::Instant::now() < deadline, "no event for {text}");
