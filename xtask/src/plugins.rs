@@ -17,7 +17,7 @@ struct Plugin {
     versions: Option<&'static str>,
 }
 
-const PLUGINS: [Plugin; 5] = [
+const PLUGINS: [Plugin; 6] = [
     Plugin {
         package: "libgomp-plugin-nvptx",
         built: "libgomp_plugin_nvptx.so",
@@ -30,7 +30,7 @@ const PLUGINS: [Plugin; 5] = [
         loaded: "libgomp-plugin-gcn.so.1",
         versions: None,
     },
-    // NVIDIA's driver, emulated, in a folder of its own: beside GCC's plugin, and not in place of it.
+    // The vendors' drivers, emulated, in a folder of their own: beside GCC's plugins, and not in place of them.
     Plugin {
         package: "libcuda",
         built: "libcuda_emulated.so",
@@ -42,6 +42,13 @@ const PLUGINS: [Plugin; 5] = [
         built: "libcudart_emulated.a",
         loaded: "emulated/libcudart.so.12",
         versions: Some("targets/cuda-emu/libcudart/versions.map"),
+    },
+    // AMD's runtime, emulated.
+    Plugin {
+        package: "libhsa",
+        built: "libhsa_emulated.so",
+        loaded: "emulated/libhsa-runtime64.so.1",
+        versions: None,
     },
     Plugin {
         package: "libomptarget",

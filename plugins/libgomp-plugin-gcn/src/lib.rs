@@ -44,6 +44,7 @@ gomp_plugin::plugin!(Kind {
     gpus: "AMD GPUs",
     image_type: TYPE_GCN,
     image_version: GOMP_VERSION_GCN,
-    devices: &["hsa"],
+    devices: "hsa",
+    emulates: |arch| arch.starts_with("gfx"),
     read: load::Gcn::read,
 });

@@ -34,6 +34,7 @@ gomp_plugin::plugin!(Kind {
     gpus: "NVIDIA GPUs",
     image_type: TYPE_NVIDIA_PTX,
     image_version: GOMP_VERSION_NVIDIA_PTX,
-    devices: &["cuda", "emu"],
+    devices: "cuda",
+    emulates: |arch| !arch.starts_with("gfx"),
     read: load::Nvptx::read,
 });

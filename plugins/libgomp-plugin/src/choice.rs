@@ -37,7 +37,7 @@ pub(crate) fn names() -> Vec<String> {
             });
             of_each.flatten().collect()
         }
-        None => match of_kind(kind().devices[0]) {
+        None => match of_kind(kind().devices) {
             Ok(names) => names,
             Err(reason) => {
                 libgomp::debug(&format!("no GPU: {reason}"));
@@ -75,9 +75,20 @@ fn expected() -> String {
     )
 }
 
+/// The kind of emulated GPUs, of all vendors.
+const EMULATED: &str = "emu";
+
 /// The kind of the device called `name`.
 fn kind_of(name: &str) -> &str {
     name.split(':').next().unwrap_or(name)
+}
+
+/// Whether the device called `name` is one of this plugin's.
+fn is_own(name: &str) -> bool {
+    match name.split_once(':').unwrap_or((name, "")) {
+        (EMULATED, arch) => (kind().emulates)(arch),
+        (of, _) => of == kind().devices,
+    }
 }
 
 /// Whether `name` is a GPU, of this plugin or another.
@@ -87,10 +98,10 @@ fn is_gpu(name: &str) -> bool {
 
 /// The devices that `name` denotes: none if it is another plugin's.
 fn suits(name: &str) -> Result<Vec<String>, ChoiceError> {
-    let of = kind_of(name);
-    if !kind().devices.contains(&of) {
+    if !is_own(name) {
         return Ok(Vec::new());
     }
+    let of = kind_of(name);
     let there = of_kind(of)?;
     if name == of {
         return Ok(there);

@@ -22,8 +22,10 @@ pub struct Kind {
     pub image_type: c_int,
     /// The version of the descriptions of images.
     pub image_version: u32,
-    /// The kinds of [`host_rt`]'s devices that run such images. The first one is the default.
-    pub devices: &'static [&'static str],
+    /// The kind of [`host_rt`]'s devices that run such images by default.
+    pub devices: &'static str,
+    /// Whether emulated GPUs of an architecture (`sm_60`; empty for the default) run them, too.
+    pub emulates: fn(&str) -> bool,
     /// Reads the environment's settings for such devices, once in a process.
     pub read: fn() -> Box<dyn Gpu>,
 }
@@ -151,7 +153,8 @@ mod tests {
         gpus: "no GPUs",
         image_type: 0,
         image_version: 1,
-        devices: &["emu"],
+        devices: "emu",
+        emulates: |_| true,
         read: || Box::new(None),
     };
 }

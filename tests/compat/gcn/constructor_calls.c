@@ -1,7 +1,7 @@
 /* A constructor on the device calls the host, which would wait forever.
    ends: error
    stock: any
-   output: a constructor or destructor of the device calls the target region main._omp_fn */
+   output: a constructor or destructor of the device calls the target region ask._omp_fn */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 
@@ -9,12 +9,21 @@ static void serve(void)
 {
 }
 
-int main(void)
+#pragma omp begin declare target
+__attribute__((constructor)) static void ask(void)
 {
-#pragma omp target
-    {
+    if (!omp_is_initial_device()) {
 #pragma omp target device(ancestor : 1)
         serve();
     }
+}
+#pragma omp end declare target
+
+int main(void)
+{
+    int initial = -1;
+#pragma omp target map(from : initial)
+    initial = omp_is_initial_device();
+    EXPECT_ON_DEVICE(initial);
     return finish();
 }

@@ -1,18 +1,28 @@
 /* Constructors on the device run once, before the first region, and destructors when the
-   process ends. The constructors here count themselves in a variable of the image, and the
-   destructors print it.
-   only: stand-in
-   output: destructed, of 1 */
+   process ends. They are functions of the program, which run on the host as well.
+   output: destructed on the device, constructed 1 */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
-
-int constructed;
-#pragma omp declare target to(constructed)
 
 struct data {
     int initial;
     int found;
 };
+
+#pragma omp begin declare target
+int constructed;
+
+__attribute__((constructor)) static void construct(void)
+{
+    constructed++;
+}
+
+__attribute__((destructor)) static void destruct(void)
+{
+    if (!omp_is_initial_device())
+        printf("destructed on the device, constructed %d\n", constructed);
+}
+#pragma omp end declare target
 
 __attribute__((noinline)) static void ask(struct data *answer)
 {

@@ -1,5 +1,5 @@
 /* Regions on each device, which call the host: each image gets the number of its device.
-   only: stand-in */
+   only: emu */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

@@ -1,8 +1,15 @@
 /* A kernel accesses memory that is not allocated.
    ends: error
    stock: any
-   env: REVOFF_HSA_STAND_IN_FAULT=1
    output: main._omp_fn.0
-   output: 0xdead0000
-   only: stand-in */
-#include "trap.c"
+   output: 0xdead0000 */
+#include "../gcc/check.h"
+#pragma omp requires reverse_offload
+
+int main(void)
+{
+    size_t nowhere = 0xdead0000;
+#pragma omp target
+    *(volatile int *)nowhere = 1;
+    return finish();
+}

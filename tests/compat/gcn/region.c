@@ -1,16 +1,16 @@
-/* A simple region: data in both directions, a variable of the image, teams and threads. The
-   kernel checks that the memory of each thread, each team and the launch does not overlap. */
+/* A simple region: data in both directions, a variable of the image, teams and threads. Each
+   thread fills an array on its stack, and finds it unchanged when all threads of its team have
+   done so. */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 
-enum { TEAMS = 3, THREADS = 4 };
+enum { TEAMS = 3, THREADS = 4, LENGTH = 1000 };
 
 struct data {
     int initial;
     int factor;
     int values[8];
     int reached[TEAMS][THREADS];
-    int begun;
     int overwritten;
 };
 
@@ -19,7 +19,7 @@ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 int main(void)
 {
-    struct data data = {-1, 10, {0}, {{0}}, 0, 0};
+    struct data data = {-1, 10, {0}, {{0}}, 0};
 #pragma omp target map(tofrom : data)
     {
         data.initial = omp_is_initial_device();
@@ -36,7 +36,19 @@ int main(void)
     EXPECT(table[1], 77);
 #pragma omp target teams num_teams(TEAMS) thread_limit(THREADS) map(tofrom : data)
 #pragma omp parallel num_threads(THREADS)
-    data.reached[omp_get_team_num()][omp_get_thread_num()]++;
+    {
+        int team = omp_get_team_num(), thread = omp_get_thread_num();
+        volatile int own[LENGTH];
+        data.reached[team][thread]++;
+        for (int i = 0; i < LENGTH; i++)
+            own[i] = (team * THREADS + thread) * LENGTH + i;
+#pragma omp barrier
+        for (int i = 0; i < LENGTH; i++)
+            if (own[i] != (team * THREADS + thread) * LENGTH + i) {
+#pragma omp atomic
+                data.overwritten++;
+            }
+    }
     for (int team = 0; team < TEAMS; team++)
         for (int thread = 0; thread < THREADS; thread++)
             EXPECT(data.reached[team][thread], 1);

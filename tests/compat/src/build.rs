@@ -16,7 +16,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Build {
     /// `-O0`, for example.
     pub level: &'static str,
-    /// The architecture for the offload compiler, such as `sm_80`, if not the default.
+    /// The architecture for the offload compiler, such as `sm_80` or `gfx906`, if not the default.
     pub isa: Option<&'static str>,
 }
 

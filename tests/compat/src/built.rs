@@ -17,10 +17,6 @@ pub const BY: &str = "by";
 /// In the folder: the sources, whose first comments are read.
 pub const SOURCES: &str = "src";
 
-/// In the folder, and beside the sources for AMD GPUs: simulated kernels of programs, for the
-/// stand-in for their runtime.
-pub const KERNELS: &str = "kernels";
-
 /// In the folder, optional: a script that runs a program if this machine's libraries are
 /// unsuitable. Its arguments are the folder with the plugin and the program.
 const START: &str = "start";
@@ -76,13 +72,6 @@ impl Built {
             true => Ok(folder),
             false => Err(format!("{} has no {}", folder.display(), program.name)),
         }
-    }
-
-    /// The shared object with a program's simulated kernels, if it has any.
-    #[must_use]
-    pub fn kernels(&self, program: &Program) -> PathBuf {
-        let name = format!("{}.so", program.name);
-        self.folder.join(KERNELS).join(name)
     }
 
     /// A command that runs a program with a plugin.

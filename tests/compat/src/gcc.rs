@@ -22,6 +22,8 @@ pub struct Offload {
     package: &'static str,
     /// The offload compiler's options.
     pub options: &'static str,
+    /// Its option for an architecture, up to the name.
+    arch: &'static str,
     /// The name by which libgomp finds its plugin.
     pub plugin: &'static str,
 }
@@ -32,14 +34,17 @@ pub const NVPTX: Offload = Offload {
     package: "gcc-14-offload-nvptx",
     // Some compilers' default is an architecture without reverse offload.
     options: "-misa=sm_35",
+    arch: "-misa=",
     plugin: "libgomp-plugin-nvptx.so.1",
 };
 
-/// AMD GPUs, by default the architecture of the stand-in.
+/// AMD GPUs.
 pub const AMDGCN: Offload = Offload {
     target: "amdgcn-amdhsa",
     package: "gcc-14-offload-amdgcn",
+    // GCC's default is an architecture that no tests have.
     options: "-march=gfx90a",
+    arch: "-march=",
     plugin: "libgomp-plugin-gcn.so.1",
 };
 
@@ -203,7 +208,7 @@ impl Gcc {
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
         match build.isa {
             None => self.build_with(program, build, self.offload.options),
-            Some(isa) => self.build_with(program, build, &format!("-misa={isa}")),
+            Some(isa) => self.build_with(program, build, &format!("{}{isa}", self.offload.arch)),
         }
     }
 
@@ -272,20 +277,6 @@ impl Gcc {
         let source = self.outside(&self.folder.join("src").join(FILE));
         fs::write(&source, TEXT).map_err(|error| format!("{}: {error}", source.display()))?;
         self.build_with(&program, build, options).map(drop)
-    }
-
-    /// Builds a shared object without OpenMP from one of the sources; returns its path inside the
-    /// root.
-    ///
-    /// # Errors
-    /// The compiler's messages.
-    pub fn build_library(&self, file: &str) -> Result<PathBuf, String> {
-        let source = self.folder.join("src").join(file);
-        let library = source.with_extension("so");
-        let mut command = self.command(&self.folder, &self.compiler(Language::C));
-        command.args(["-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]);
-        complete(command.arg(&library).arg(&source))?;
-        Ok(library)
     }
 
     /// The path of a file of the compiler, inside the root.

@@ -16,7 +16,7 @@ mod rustc;
 mod verdict;
 
 pub use build::{Build, complete, copy};
-pub use built::{BY, Built, KERNELS, SOURCES};
+pub use built::{BY, Built, SOURCES};
 pub use clang::{Clang, LIBOMPTARGET};
 pub use compare::{compare, compare_with_host};
 pub use edit::{lacks_registers, put, registers};

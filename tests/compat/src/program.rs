@@ -73,6 +73,8 @@ pub struct Program {
     pub since: u32,
     /// The kind of devices that run it, if not all.
     pub only: Option<String>,
+    /// The reason why AMD GPUs do not run it, if they do not.
+    pub lacks_amd: Option<String>,
     /// Further sources.
     pub with: Vec<String>,
     /// Sources of shared libraries that it is linked with.
@@ -131,6 +133,7 @@ impl Program {
             offload: Vec::new(),
             since: 0,
             only: None,
+            lacks_amd: None,
             with: Vec::new(),
             libraries: Vec::new(),
             plugins: Vec::new(),
@@ -162,6 +165,10 @@ impl Program {
                 }
                 "since" => program.since = value.parse().map_err(|_| wrong())?,
                 "only" => program.only = Some(owned),
+                "amd" => {
+                    let reason = value.strip_prefix("no, ").ok_or_else(wrong)?;
+                    program.lacks_amd = Some(reason.to_owned());
+                }
                 "with" => program.with.push(owned),
                 "library" => program.libraries.push(owned),
                 "plugin" => program.plugins.push(owned),

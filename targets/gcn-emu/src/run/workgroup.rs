@@ -107,7 +107,10 @@ impl Workgroup {
                         address: wave.pc,
                         kind,
                     });
-                    Pause::End
+                    // As on a GPU, whose waves halt: what they would do next, such as reporting that
+                    // this wave is missing, would hide the fault.
+                    self.halt();
+                    return TurnResult::Done;
                 }
             };
             if let Pause::End = pause {
@@ -131,6 +134,13 @@ impl Workgroup {
         match busy {
             true => TurnResult::Busy,
             false => TurnResult::Idle(None),
+        }
+    }
+
+    /// Ends all waves.
+    fn halt(&mut self) {
+        for wave in &mut self.waves {
+            wave.has_ended = true;
         }
     }
 

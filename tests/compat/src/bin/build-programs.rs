@@ -12,7 +12,6 @@
 //! | `lib/` | libraries that the programs are linked with |
 //! | `libc/` | their C library |
 //! | `theirs/` | GCC's own plugin, if it is there |
-//! | `kernels/` | for AMD GPUs: simulated kernels of a program, for the stand-in for their runtime |
 //! | `by` | the compiler's name |
 //!
 //! With `REVOFF_GCC_BUILT=FOLDER`, `cargo test -p compat --test gcc` runs them, and `--test gcn`
@@ -26,7 +25,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use compat::{AMDGCN, BY, Build, Gcc, KERNELS, NVPTX, Offload, Program, SOURCES, copy};
+use compat::{AMDGCN, BY, Build, Gcc, NVPTX, Offload, Program, SOURCES, copy};
 
 const BUILD: Build = Build::at("-O2");
 
@@ -112,9 +111,8 @@ impl For {
         }
     }
 
-    /// The programs for these GPUs, except those whose kernels only exist as simulations. Programs
-    /// that are compared with the host test the compiler's support of a language, and would take
-    /// half of a bundle's space.
+    /// The programs for these GPUs, except those for emulated ones. Programs that are compared with
+    /// the host test the compiler's support of a language, and would take half of a bundle's space.
     fn chosen(&self, programs: Vec<Program>) -> Vec<Program> {
         let mut programs = programs;
         programs.retain(|program| {
@@ -204,11 +202,6 @@ fn one(gcc: &Gcc, target: &For, program: &Program, from: &Path, to: &Path) -> Re
     let folder = to.join(BUILD.folder()).join(&program.name);
     let copied = copy(&gcc.outside(&built), &folder);
     copied.map_err(|error| format!("{}: {error}", folder.display()))?;
-    let kernels = Path::new(KERNELS).join(&program.file);
-    if from.join(&kernels).exists() {
-        let built = gcc.build_library(&kernels.to_string_lossy())?;
-        put(&gcc.outside(&built), &to.join(kernels).with_extension("so"))?;
-    }
     put(
         &from.join(&program.file),
         &to.join(SOURCES).join(&program.file),

@@ -11,13 +11,13 @@ use compat::{
 use libtest_mimic::Trial;
 
 use crate::image::place;
-use crate::{Bench, ON_THE_HOST, ROCR, Runtime, Side, misses, skipped};
+use crate::{ARCH, BUILD, Bench, GPUS, Gpus, ON_THE_HOST, Place, ROCR, Side, skipped};
 
 /// An error, and its expected message.
 struct Case {
     name: &'static str,
     environment: &'static [(&'static str, &'static str)],
-    runtime: Runtime,
+    gpus: Gpus,
     /// Options of the offload compiler, if not the usual ones.
     options: Option<&'static str>,
     /// Changes the program's file.
@@ -52,8 +52,8 @@ impl Change {
 /// Without a device, libgomp continues, and the reason is printed only on request.
 const SAY_WHY: (&str, &str) = ("GOMP_DEBUG", "1");
 
-/// The stand-in for AMD's runtime exists, and has no GPUs.
-const NONE_LISTED: (&str, &str) = ("REVOFF_HSA_STAND_IN_DEVICES", "0");
+/// The emulated runtime exists, and has no GPUs.
+const NONE_LISTED: (&str, &str) = (GPUS, "0");
 
 /// A program's registration of its image, and other versions of it.
 const REGISTERS: &[u8] = &registers(3, 3);
@@ -62,16 +62,17 @@ const OF_A_LATER_LIBGOMP: &[u8] = &registers(4, 3);
 
 const CASES: [Case; 10] = [
     Case {
-        runtime: Runtime::Broken,
+        gpus: Gpus::Broken,
         environment: &[SAY_WHY],
         ..case("no_runtime", &[ROCR, MANDATORY])
     },
     Case {
-        runtime: Runtime::Real,
+        gpus: Gpus::Real,
         environment: &[SAY_WHY],
         ..case("no_gpu", &["no AMD GPU: ", "/dev/kfd", MANDATORY])
     },
     Case {
+        gpus: Gpus::Library,
         environment: &[("REVOFF_DEVICE", "hsa:7")],
         ..case(
             "no_such_gpu",
@@ -82,6 +83,7 @@ const CASES: [Case; 10] = [
         )
     },
     Case {
+        gpus: Gpus::Library,
         environment: &[SAY_WHY, NONE_LISTED],
         ..case(
             "none_is_listed",
@@ -89,6 +91,7 @@ const CASES: [Case; 10] = [
         )
     },
     Case {
+        gpus: Gpus::Library,
         environment: &[NONE_LISTED, ("REVOFF_DEVICE", "hsa:0")],
         ..case(
             "none_is_listed_of_those_asked_for",
@@ -136,7 +139,7 @@ const fn case(name: &'static str, says: &'static [&'static str]) -> Case {
     Case {
         name,
         environment: &[],
-        runtime: Runtime::StandIn,
+        gpus: Gpus::Linked,
         options: None,
         change: None,
         ending: Ending::Error,
@@ -151,16 +154,16 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tr
         let program = program.clone();
         let name = format!("bad::{}", case.name);
         let lacks = bench.and_then(|bench| case.lacks(bench));
-        let cannot = skipped(&name, lacks) || misses(bench, Side::Ours);
+        let cannot = skipped(&name, lacks) || bench.is_none();
         test(bench, name, move |bench| case.run(bench, &program?)).with_ignored_flag(cannot)
     };
     let on_the_host = program.clone();
     let guard = test(bench, "guard::on_the_host".to_owned(), move |bench| {
         let on_the_host = on_the_host?;
-        let folder = bench.build(&on_the_host)?;
+        let folder = bench.build(&on_the_host, BUILD)?;
         let what = (folder, &*on_the_host.name);
-        let where_to = (Side::Gccs, Runtime::StandIn);
-        let outcome = bench.run(&on_the_host, what, where_to, |command| {
+        let place = Place::emulated(Side::Ours, ARCH);
+        let outcome = bench.run(&on_the_host, what, place, |command| {
             command.env("OMP_TARGET_OFFLOAD", "disabled");
         })?;
         fails(&on_the_host, &outcome, ON_THE_HOST)
@@ -173,10 +176,10 @@ impl Case {
     /// The reason why it cannot be tried, if there is one.
     fn lacks(&self, bench: &Bench) -> Option<String> {
         let gcc = &bench.gcc;
-        if self.runtime == Runtime::Real && Path::new("/dev/kfd").exists() {
+        if self.gpus == Gpus::Real && Path::new("/dev/kfd").exists() {
             return Some("there is a GPU".to_owned());
         }
-        if self.runtime == Runtime::Real && bench.rocr().is_none() {
+        if self.gpus == Gpus::Real && bench.rocr().is_none() {
             return Some("no ROCr".to_owned());
         }
         if self.says.contains(&MANDATORY) && !gcc.heeds_mandatory() {
@@ -195,8 +198,8 @@ impl Case {
             ..program.clone()
         };
         let folder = match self.options {
-            None => bench.build(&program)?.to_path_buf(),
-            Some(options) => bench.gcc.build_with(&program, crate::BUILD, options)?,
+            None => bench.build(&program, BUILD)?.to_path_buf(),
+            Some(options) => bench.gcc.build_with(&program, BUILD, options)?,
         };
         let mut file = program.name.clone();
         if let Some(change) = self.change {
@@ -209,14 +212,14 @@ impl Case {
             changed.map_err(|error| format!("{}: {error}", from.display()))?;
             write_executable(&to, &bytes)?;
         }
-        let outcome = bench.run(
-            &program,
-            (&folder, &file),
-            (Side::Ours, self.runtime),
-            |command| {
-                command.envs(self.environment.iter().copied());
-            },
-        )?;
+        let place = Place {
+            side: Side::Ours,
+            gpus: self.gpus,
+            arch: ARCH,
+        };
+        let outcome = bench.run(&program, (&folder, &file), place, |command| {
+            command.envs(self.environment.iter().copied());
+        })?;
         judge(&program, &outcome)
     }
 }

@@ -1,5 +1,4 @@
-//! Programs built earlier, on the available device: a GPU, or the stand-in for AMD's runtime if
-//! that is found instead.
+//! Programs built earlier, on the device that the environment names.
 
 use std::env;
 use std::path::PathBuf;
@@ -72,8 +71,7 @@ impl Bench {
         let folder = self.built.program(program, BUILD)?;
         let name = format!("./{}", program.name);
         let command = self.built.command(&folder, &name, Some(&self.plugin));
-        let kernels = self.built.kernels(program);
-        run_with(command, program, &kernels, self.limit, |command| {
+        run_with(command, program, self.limit, |command| {
             command.env("REVOFF_DEVICE", &self.device);
             change(command);
         })

@@ -1,15 +1,14 @@
-//! Properties of GCC's images for AMD GPUs that the plugin, and the stand-in for AMD's runtime,
-//! rely on.
+//! Properties of GCC's images for AMD GPUs that the plugin relies on.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
-use compat::{Program, test};
+use compat::{AMDGCN, Program, test};
 use libtest_mimic::Trial;
 use targets::code_object;
 
 use crate::image::{Contents, RELATIVE64, place};
+use crate::shared::named;
 use crate::{BUILD, Bench, skipped};
 
 /// Programs of `gcc/`, one in each language, and some with other kinds of variables and regions.
@@ -33,7 +32,7 @@ const ARCHES: [Arch; 2] = [
     },
     Arch {
         name: "gfx90a",
-        options: "-march=gfx90a",
+        options: AMDGCN.options,
         flags: 0x53f,
     },
 ];
@@ -46,8 +45,8 @@ const SYMBOLS: [&str; 4] = [
     "__gomp_additional_icvs",
 ];
 
-pub(crate) fn trials(bench: Option<&Arc<Bench>>, sources: &Path) -> Vec<Trial> {
-    let sources = sources.join("gcc");
+/// The tests, with programs of `gcc/`.
+pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     let [default, other] = const { &ARCHES };
     let all = LANGUAGES.iter().chain(OTHERS);
     let each = all
@@ -55,7 +54,7 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, sources: &Path) -> Vec<Trial> {
         .chain(LANGUAGES.iter().map(|file| (default, *file)));
     let trial = |(arch, file): (&'static Arch, &'static str)| {
         let name = format!("images::{}::{file}", arch.name);
-        let program = read(&sources, file);
+        let program = named(programs, file);
         let lacks = bench.and_then(|bench| bench.gcc.lacks(program.as_ref().ok()?));
         let cannot = bench.is_none() || skipped(&name, lacks);
         test(bench, name, move |bench| {
@@ -66,21 +65,11 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, sources: &Path) -> Vec<Trial> {
     each.map(trial).collect()
 }
 
-/// A program from a folder of sources, as one of `gcn/`.
-fn read(sources: &Path, file: &str) -> Result<Program, String> {
-    let text = fs::read_to_string(sources.join(file));
-    let text = text.map_err(|error| format!("{file}: {error}"))?;
-    let mut program = Program::parse(file, &text)?;
-    // Beside the programs of `gcn/`.
-    program.file = format!("../gcc/{file}");
-    for with in &mut program.with {
-        *with = format!("../gcc/{with}");
-    }
-    Ok(program)
-}
-
 fn check(bench: &Bench, arch: &Arch, program: &Program) -> Result<(), String> {
-    let folder = bench.gcc.build_with(program, BUILD, arch.options)?;
+    let folder = match arch.options == AMDGCN.options {
+        true => bench.build(program, BUILD)?.to_path_buf(),
+        false => bench.gcc.build_with(program, BUILD, arch.options)?,
+    };
     let path = bench.gcc.outside(&folder.join(&program.name));
     let bytes = fs::read(&path).map_err(|error| error.to_string())?;
     let image = place(&bytes).ok_or("no code object in the program")?;

@@ -1,11 +1,10 @@
 //! OpenMP programs that GCC compiles for AMD GPUs: each of `gcn/`, run with our plugin and with
-//! GCC's own, on the stand-in for AMD's runtime. No GPU instruction runs there: a kernel is a
-//! handwritten function in `gcn/kernels/`, which uses the tables and variables of the image that
-//! GCC made. So only the host's side is tested. Also tests of the properties of such images, with
-//! programs of `gcc/`.
+//! GCC's own, and each of `gcc/`, run with ours. All run on emulated GPUs: for our plugin they are
+//! its devices, for GCC's a library replaces AMD's runtime. Also tests of the properties of GCC's
+//! images, with programs of `gcc/`.
 //!
-//! - `REVOFF_GCC_PLUGIN_DIR`: the folder with our plugin (`cargo xtask plugins --out ..`);
-//!   without it only GCC's is run.
+//! - `REVOFF_GCC_PLUGIN_DIR`: the folder with our plugin and the emulated runtime (`cargo xtask
+//!   plugins --out ..`); without it nothing is run.
 //! - `REVOFF_GCC_ROOT`, `REVOFF_GCC_VERSION`, `REVOFF_TEST_SECONDS`: as for `gcc`.
 //! - `REVOFF_GCC_BUILT`: a folder with programs built earlier (`build-programs`), which
 //!   are run instead, with our plugin, on the device that `REVOFF_TEST_DEVICE` names (`hsa:0`).
@@ -15,6 +14,7 @@ mod bad;
 mod before;
 mod image;
 mod images;
+mod shared;
 
 use std::env;
 use std::fs;
@@ -29,14 +29,26 @@ use compat::{
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// The build of programs: kernels get the same arguments at any level.
+/// The build of most programs, for the first of [`ARCHES`].
 const BUILD: Build = Build::at("-O2");
+
+/// The architecture of most tests.
+const ARCH: &str = "gfx90a";
+
+/// Further architectures, which run the programs [`ON_ALL`] only.
+const MORE_ARCHES: [&str; 3] = ["gfx906", "gfx908", "gfx1100"];
+
+/// Programs for each architecture: calls, text, teams and their memory.
+const ON_ALL: [&str; 4] = ["calls", "many_calls", "printing", "region"];
 
 /// The name by which plugins find AMD's runtime.
 const ROCR: &str = "libhsa-runtime64.so.1";
 
-/// Names the simulated kernels to the stand-in; nothing else reads it.
-const KERNELS: &str = "REVOFF_HSA_STAND_IN_KERNELS";
+/// The folder with the emulated runtime, beside our plugin.
+const EMULATED: &str = "emulated";
+
+/// The variable that lists the GPUs of the emulated runtime.
+const GPUS: &str = "REVOFF_EMU_DEVICES";
 
 /// The error that `calls` finds without a device.
 const ON_THE_HOST: &str = "data.initial is 1, expected 0";
@@ -48,59 +60,84 @@ enum Side {
     Gccs,
 }
 
-/// The runtime that the plugin finds.
+/// The GPUs that the plugin finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runtime {
-    StandIn,
-    /// An invalid file.
+enum Gpus {
+    /// Two emulated GPUs, as devices of our plugin.
+    Linked,
+    /// Two emulated GPUs, through a library that replaces AMD's runtime.
+    Library,
+    /// None: instead of AMD's runtime there is an invalid file.
     Broken,
-    /// AMD's.
+    /// Those of AMD's runtime.
     Real,
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    side: Side,
+    gpus: Gpus,
+    arch: &'static str,
+}
+
+impl Place {
+    /// Emulated GPUs of an architecture.
+    const fn emulated(side: Side, arch: &'static str) -> Self {
+        let gpus = match side {
+            Side::Ours => Gpus::Linked,
+            Side::Gccs => Gpus::Library,
+        };
+        Self { side, gpus, arch }
+    }
+
+    /// The build of programs for its GPUs.
+    fn build(self) -> Build {
+        Build {
+            isa: Some(self.arch).filter(|arch| *arch != ARCH),
+            ..BUILD
+        }
+    }
 }
 
 /// The tests' shared state.
 struct Bench {
     gcc: Gcc,
     /// The folder with our plugin, as programs see it; likewise the other folders.
-    plugin: Option<PathBuf>,
-    stand_in: PathBuf,
+    plugin: PathBuf,
     broken: PathBuf,
     limit: Duration,
     built: Cache<Key, PathBuf>,
-    kernels: Cache<String, PathBuf>,
+    /// Runs of programs with their target regions on the host.
+    on_host: Cache<Key, Outcome>,
 }
 
 impl Bench {
     /// # Errors
     /// The missing part; a description.
     fn new(programs: &[Program], sources: &Path) -> Result<Self, String> {
-        let plugin = folder("REVOFF_GCC_PLUGIN_DIR", AMDGCN.plugin);
+        let variable = "REVOFF_GCC_PLUGIN_DIR";
+        let plugin = folder(variable, AMDGCN.plugin).ok_or_else(|| {
+            format!("{variable} is not set (cargo xtask plugins --out FOLDER builds the plugin)")
+        })?;
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let gcc = Gcc::find_for(AMDGCN, &sources.join("gcn"), scratch)?;
         gcc.bring(&sources.join("gcc"), "gcc")?;
-        let library = hsa_standin::loader::library();
-        let library = library.map_err(|error| format!("no stand-in for ROCr: {error}"))?;
-        let bring = |name, content: &[u8]| {
-            let folder = scratch.join(format!("{name}-{}", std::process::id()));
-            let written =
-                fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(ROCR), content));
-            written.map_err(|error| format!("{}: {error}", folder.display()))?;
-            let brought = gcc.bring(&folder, name);
-            // A copy is used.
-            let _ = fs::remove_dir_all(&folder);
-            brought
-        };
-        let bytes = fs::read(&library);
-        let bytes = bytes.map_err(|error| format!("{}: {error}", library.display()))?;
+        let broken = scratch.join(format!("broken-{}", std::process::id()));
+        let written = fs::create_dir_all(&broken).and_then(|()| fs::write(broken.join(ROCR), b""));
+        written.map_err(|error| format!("{}: {error}", broken.display()))?;
+        let brought = gcc.bring(&broken, "broken");
+        // A copy is used.
+        let _ = fs::remove_dir_all(&broken);
+        let builds = [ARCH].iter().chain(&MORE_ARCHES);
+        let builds = builds.map(|arch| Place::emulated(Side::Ours, arch).build());
+        let builds: Vec<_> = builds.collect();
         Ok(Self {
-            stand_in: bring("stand-in", &bytes)?,
-            broken: bring("broken", b"")?,
-            plugin: plugin
-                .map(|folder| gcc.bring(&folder, "plugin"))
-                .transpose()?,
+            broken: brought?,
+            plugin: gcc.bring(&plugin, "plugin")?,
             limit: limit(),
-            built: Cache::of_programs(programs, &[BUILD]),
-            kernels: Cache::new(programs.iter().map(|program| program.name.clone())),
+            built: Cache::of_programs(programs, &builds),
+            on_host: Cache::of_programs(programs, &[BUILD]),
             gcc,
         })
     }
@@ -114,19 +151,9 @@ impl Bench {
     }
 
     /// Builds a program, once.
-    fn build(&self, program: &Program) -> Result<&Path, String> {
-        let make = || self.gcc.build(program, BUILD);
-        let built = self.built.get(&(program.name.clone(), BUILD), make);
-        built.map(PathBuf::as_path)
-    }
-
-    /// Builds the kernels of a program, once.
-    fn kernels(&self, program: &Program) -> Result<&Path, String> {
-        let make = || {
-            self.gcc
-                .build_library(&format!("kernels/{}.c", program.name))
-        };
-        let built = self.kernels.get(&program.name, make);
+    fn build(&self, program: &Program, build: Build) -> Result<&Path, String> {
+        let make = || self.gcc.build(program, build);
+        let built = self.built.get(&(program.name.clone(), build), make);
         built.map(PathBuf::as_path)
     }
 
@@ -135,52 +162,50 @@ impl Bench {
         &self,
         program: &Program,
         (folder, file): (&Path, &str),
-        (side, runtime): (Side, Runtime),
+        place: Place,
         change: impl FnOnce(&mut Command),
     ) -> Result<Outcome, String> {
         let mut folders = Vec::new();
-        if side == Side::Ours {
-            folders.push(self.plugin.clone().ok_or("no plugin of ours")?);
+        if place.side == Side::Ours {
+            folders.push(self.plugin.clone());
         }
-        // After the others, since GCC's plugin may be beside the runtime.
-        folders.push(match runtime {
-            Runtime::StandIn => self.stand_in.clone(),
-            Runtime::Broken => self.broken.clone(),
-            Runtime::Real => self.rocr().ok_or("no ROCr")?,
-        });
+        // After our plugin, since GCC's may be beside the runtime.
+        match place.gpus {
+            Gpus::Linked => {}
+            Gpus::Library => folders.push(self.plugin.join(EMULATED)),
+            Gpus::Broken => folders.push(self.broken.clone()),
+            Gpus::Real => folders.push(self.rocr().ok_or("no ROCr")?),
+        }
         let folders = env::join_paths(folders).map_err(|error| error.to_string())?;
         let command = self.gcc.command(folder, &format!("./{file}"));
-        run_with(
-            command,
-            program,
-            self.kernels(program)?,
-            self.limit,
-            |command| {
-                command.env("LD_LIBRARY_PATH", folders);
-                command.env("OMP_TARGET_OFFLOAD", "mandatory");
-                change(command);
-            },
-        )
+        let arch = place.arch;
+        run_with(command, program, self.limit, |command| {
+            command.env("LD_LIBRARY_PATH", folders);
+            command.env("OMP_TARGET_OFFLOAD", "mandatory");
+            // libgomp also loads the plugin for NVIDIA GPUs, which finds none in this list.
+            command.env(GPUS, format!("{arch},{arch}"));
+            if place.gpus == Gpus::Linked {
+                command.env("REVOFF_DEVICE", format!("emu:{arch},emu:{arch}"));
+            }
+            change(command);
+        })
     }
 
-    /// Builds and runs a program on the stand-in.
-    fn run_on(&self, side: Side, program: &Program) -> Result<Outcome, String> {
-        let folder = self.build(program)?;
-        let what = (folder, &*program.name);
-        self.run(program, what, (side, Runtime::StandIn), |_| {})
+    /// Builds and runs a program.
+    fn run_on(&self, place: Place, program: &Program) -> Result<Outcome, String> {
+        let folder = self.build(program, place.build())?;
+        self.run(program, (folder, &program.name), place, |_| {})
     }
 }
 
-/// Runs a program by `command`, with its simulated kernels, changed by `change`.
+/// Runs a program by `command`, changed by `change`.
 fn run_with(
     mut command: Command,
     program: &Program,
-    kernels: &Path,
     limit: Duration,
     change: impl FnOnce(&mut Command),
 ) -> Result<Outcome, String> {
     prepare(&mut command, program);
-    command.env(KERNELS, kernels);
     change(&mut command);
     run(&mut command, limit).map_err(|error| format!("{command:?}: {error}"))
 }
@@ -199,31 +224,33 @@ fn main() -> ExitCode {
     }
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = Program::all(&sources.join("gcn"));
-    let programs = match found {
-        Ok(programs) => programs,
+    let found = found.and_then(|programs| Ok((programs, shared::programs(sources)?)));
+    let (programs, shared) = match found {
+        Ok(found) => found,
         Err(error) => {
             say(&format!("error: {error}"));
             return ExitCode::FAILURE;
         }
     };
-    let bench = Bench::new(&programs, sources).map(Arc::new);
+    let bench = Bench::new(&[&programs[..], &shared].concat(), sources).map(Arc::new);
     let mut trials = Vec::new();
     for program in &programs {
-        trials.push(trial(bench.as_ref().ok(), Side::Ours, program));
-        // A varying result cannot be tested.
-        if program.stock != Some(Ending::Any) {
-            trials.push(trial(bench.as_ref().ok(), Side::Gccs, program));
-        }
-    }
-    trials.extend(bad::trials(bench.as_ref().ok(), &programs));
-    trials.extend(images::trials(bench.as_ref().ok(), sources));
-    match &bench {
-        Ok(bench) => {
-            say(&format!("compiled by {}", bench.gcc.name()));
-            if bench.plugin.is_none() {
-                say("SKIPPED compat for AMD GPUs, our plugin: REVOFF_GCC_PLUGIN_DIR is not set");
+        for side in [Side::Ours, Side::Gccs] {
+            let arches = match ON_ALL.contains(&&*program.name) {
+                true => &MORE_ARCHES[..],
+                false => &[],
+            };
+            for arch in [ARCH].iter().chain(arches) {
+                let place = Place::emulated(side, arch);
+                trials.extend(trial(bench.as_ref().ok(), place, program));
             }
         }
+    }
+    trials.extend(shared::trials(bench.as_ref().ok(), &shared));
+    trials.extend(bad::trials(bench.as_ref().ok(), &programs));
+    trials.extend(images::trials(bench.as_ref().ok(), &shared));
+    match &bench {
+        Ok(bench) => say(&format!("compiled by {}", bench.gcc.name())),
         Err(reason) => say(&format!(
             "SKIPPED compat for AMD GPUs, {} tests counted as ignored: {reason}",
             trials.len()
@@ -232,23 +259,26 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The test of a program.
-fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
-    let place = match side {
+/// The test of a program, if its result does not vary.
+fn trial(bench: Option<&Arc<Bench>>, place: Place, program: &Program) -> Option<Trial> {
+    let mut program = program.clone();
+    let side = match place.side {
         Side::Ours => "ours",
         Side::Gccs => "gccs",
     };
-    let mut program = program.clone();
-    if let (Side::Gccs, Some(ending)) = (side, program.stock) {
+    if let (Side::Gccs, Some(ending)) = (place.side, program.stock) {
         program.ending = ending;
     }
-    let name = format!("{place}::{}", program.name);
+    if program.ending == Ending::Any {
+        return None;
+    }
+    let name = format!("{side}::{}::{}", place.arch, program.name);
     let lacks = bench.and_then(|bench| bench.gcc.lacks(&program));
-    let cannot = skipped(&name, lacks) || misses(bench, side);
-    test(bench, name, move |bench| {
-        judge(&program, &bench.run_on(side, &program)?)
-    })
-    .with_ignored_flag(cannot)
+    let cannot = skipped(&name, lacks) || bench.is_none();
+    let trial = test(bench, name, move |bench| {
+        judge(&program, &bench.run_on(place, &program)?)
+    });
+    Some(trial.with_ignored_flag(cannot))
 }
 
 /// Whether a test must be skipped, with a printed reason.
@@ -257,9 +287,4 @@ fn skipped(name: &str, lacks: Option<String>) -> bool {
         say(&format!("SKIPPED compat, {name}: {reason}"));
     }
     lacks.is_some()
-}
-
-/// Whether all tests of a side must be skipped.
-fn misses(bench: Option<&Arc<Bench>>, side: Side) -> bool {
-    bench.is_none_or(|bench| side == Side::Ours && bench.plugin.is_none())
 }

@@ -1,2 +1,0 @@
-#define FORM(n) ((void)(n), IN_SLOT)
-#include "calls.h"

@@ -1,2 +1,0 @@
-#define FORM(n) ((n) % 3 ? SIGNAL : IN_SLOT)
-#include "calls.h"

@@ -1,2 +1,0 @@
-#define FORM(n) IN_SLOT
-#include "many_calls.h"

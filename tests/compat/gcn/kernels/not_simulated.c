@@ -1,3 +1,0 @@
-#include "device.h"
-
-NO_CONSTRUCTORS
