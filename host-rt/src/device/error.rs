@@ -276,6 +276,16 @@ impl DeviceError {
             failure,
         }
     }
+
+    /// The same error with what the driver has reported about it.
+    pub(super) fn with_reports(mut self, reports: &[String]) -> Self {
+        if let Self::Driver { failure, .. } = &mut self {
+            for report in reports {
+                failure.message = format!("{}: {report}", failure.message);
+            }
+        }
+        self
+    }
 }
 
 debug_as_display!(DeviceError);

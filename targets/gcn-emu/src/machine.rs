@@ -28,6 +28,10 @@ pub struct Options {
     pub patience: Duration,
     /// A lane to trace.
     pub trace: Option<Trace>,
+    /// A seed of random numbers, for weak memory mode: stores are delayed and loads find old content as
+    /// far as the memory model allows it, so that code without the waits and invalidations that it needs
+    /// gives wrong results.
+    pub weak: Option<u64>,
 }
 
 impl Default for Options {
@@ -38,6 +42,7 @@ impl Default for Options {
             processors: cores.min(1024) as u32,
             patience: Duration::from_secs(10),
             trace: None,
+            weak: None,
         }
     }
 }
@@ -131,6 +136,7 @@ impl Machine {
             activity: Arc::clone(&self.activity),
             patience: self.options.patience,
             trace: self.options.trace.clone(),
+            weak: self.options.weak,
             dispatch,
         });
         self.activity.note();

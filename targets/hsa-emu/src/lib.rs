@@ -25,7 +25,7 @@
 //! | `signal` | signals, and waiting for them |
 //! | `memory` | memory of all agents |
 //! | `spec` | properties of GPUs by architecture |
-//! | `status`, `pointers`, `faults`, `clock` | results, arguments, injected failures, time |
+//! | `status`, `pointers`, `faults`, `settings`, `clock` | results, arguments, injected failures, settings, time |
 
 #![allow(
     clippy::too_many_arguments,
@@ -50,6 +50,7 @@ mod packet;
 pub mod pointers;
 mod queue;
 pub mod runtime;
+mod settings;
 mod signal;
 mod spec;
 mod status;

@@ -16,9 +16,6 @@ pub(crate) const GROUP_BYTES: u32 = 64 << 10;
 /// Maximum memory of a wave's work-items, in bytes.
 pub(crate) const MAX_SCRATCH: u64 = 8 << 20;
 
-/// Maximum packets of a queue.
-pub(crate) const MAX_PACKETS: u32 = 131_072;
-
 /// An architecture's properties. Sizes are in bytes, clocks in MHz.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec {

@@ -9,14 +9,14 @@
 //! | [`watchdog`] | ends a test that hangs, with a message |
 //! | [`captured`] | captures this process's output |
 //! | [`child`] | tests in separate processes |
-//! | [`stand_in`] | stand-ins for the drivers of GPUs |
 //! | [`process`] | resources of this process |
+//! | [`emulated`] | resources of emulated GPUs |
 
 pub mod captured;
 pub mod child;
+pub mod emulated;
 pub mod process;
-pub mod stand_in;
 pub mod target;
 pub mod watchdog;
 
-pub use target::{DEVICES, Target};
+pub use target::{DEVICES, DEVICES_OF_SELECTION, Target};

@@ -3,10 +3,8 @@
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Runtime};
 
-use crate::stand_in;
-
-/// The devices that the suite runs on if they exist: one line each. Emulated GPUs are one with
-/// independent lanes and one in lock-step.
+/// The devices that the suite runs on if they exist: one line each. Emulated NVIDIA GPUs are one with
+/// independent lanes and one in lock-step, AMD GPUs one with waves of 64 lanes and one with 32.
 pub const DEVICES: [&str; 7] = [
     "host",
     "emu:sm_90",
@@ -16,6 +14,11 @@ pub const DEVICES: [&str; 7] = [
     "cuda:0",
     "hsa:0",
 ];
+
+/// Emulated GPUs on which a selection of the suite runs: their instructions differ from those of
+/// `emu:gfx90a` and `emu:gfx1100`, little else does.
+pub const DEVICES_OF_SELECTION: [&str; 4] =
+    ["emu:gfx906", "emu:gfx908", "emu:gfx942", "emu:gfx1201"];
 
 /// A device, and the wire that its kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +30,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// The targets of a device. On GPUs: `native`, and the wires of GCC's images for such GPUs; on
-    /// a stand-in, which does not see the difference, only one of these. Our images support all
-    /// wires, and `host` covers them.
+    /// The targets of a device. On GPUs: `native`, and the wires of GCC's images for such GPUs. Our
+    /// images support all wires, and `host` covers them.
     pub fn all_of(device: &'static str) -> impl Iterator<Item = Target> {
         let is_amd = is_amd(device);
         WireKind::ALL
@@ -37,8 +39,7 @@ impl Target {
             .map(move |wire| Target { device, wire })
             .filter(move |target| match target.wire {
                 WireKind::GCN_QUEUE => target.is_host() || is_amd,
-                WireKind::GCC_RING => !is_amd,
-                WireKind::GCC_SLOT => !is_amd && !stand_in::is_for(device),
+                WireKind::GCC_RING | WireKind::GCC_SLOT => !is_amd,
                 _ => true,
             })
     }
@@ -67,33 +68,17 @@ impl Target {
         self.device.starts_with("emu")
     }
 
-    /// Whether it is hardware, and no stand-in.
+    /// Whether it is hardware.
     #[must_use]
     pub fn is_hardware(&self) -> bool {
-        !self.is_host() && !self.is_emu() && !stand_in::is_for(self.device)
+        !self.is_host() && !self.is_emu()
     }
 
-    /// Whether it is a GPU, real or emulated, and takes images for GPUs.
+    /// Whether it counts what kernels do on the bus, as emulated NVIDIA GPUs do. Emulated AMD GPUs do
+    /// not yet.
     #[must_use]
-    pub fn takes_gpu_images(&self) -> bool {
-        self.is_hardware() || self.is_emu()
-    }
-
-    /// Whether its kernels are in shared objects, built on this machine, which tests can change.
-    #[must_use]
-    pub fn runs_shared_objects(&self) -> bool {
-        !self.takes_gpu_images()
-    }
-
-    /// Another device of its kind: the stand-in has two, and each emulated GPU that is opened is one of
-    /// its own.
-    #[must_use]
-    pub fn second(&self) -> &'static str {
-        if self.device.starts_with("hsa") {
-            "hsa:1"
-        } else {
-            self.device
-        }
+    pub fn counts_costs(&self) -> bool {
+        self.is_emu() && !is_amd(self.device)
     }
 
     /// Whether no other process uses the device's memory.
@@ -131,8 +116,7 @@ impl Target {
         !self.survives_faults()
     }
 
-    /// Whether the lanes of a warp or wave run in lock-step: a waiting lane stops the others. AMD's
-    /// do; the stand-in for ROCr counts as AMD's.
+    /// Whether the lanes of a warp or wave run in lock-step, as AMD's do: a waiting lane stops the others.
     #[must_use]
     pub fn runs_in_lock_step(&self) -> bool {
         self.device == "emu:sm_60" || is_amd(self.device)
@@ -161,13 +145,10 @@ impl Target {
         self.wire == WireKind::NATIVE
     }
 
-    /// Whether kernels can print much text of any length. The stand-in for ROCr does not know the
-    /// constants of an image, which the host would copy, and on `gcc-slot` one thread prints at a
-    /// time.
+    /// Whether kernels can print much text: on `gcc-slot` one thread prints at a time.
     #[must_use]
     pub fn prints(&self) -> bool {
-        let can_copy = !self.device.starts_with("hsa") && self.is_parallel();
-        self.has_text_messages() || can_copy
+        self.is_parallel()
     }
 
     /// Whether the wire has messages for text.
@@ -188,11 +169,8 @@ fn is_amd(device: &str) -> bool {
     device.starts_with("hsa") || device.starts_with("emu:gfx")
 }
 
-/// A device's name in the names of tests, such as `cuda_0`. A stand-in must not look like hardware.
+/// A device's name in the names of tests, such as `cuda_0`.
 #[must_use]
 pub fn device_name(device: &str) -> String {
-    if stand_in::is_for(device) {
-        return "hsa_stand_in".to_owned();
-    }
     device.replace(':', "_")
 }

@@ -1,6 +1,7 @@
 //! `emu:gfx90a` and its like: AMD GPUs that `hsa-emu` emulates, a ROCr that is a part of this program. An
 //! image is the same code object as for hardware; waves run on threads of this process.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use hsa_emu::{Arch, GpuOptions, Options, Trace};
@@ -30,11 +31,11 @@ impl Emulated {
                     lane: [trace.thread, 0, 0],
                     sink: Arc::clone(&trace.sink),
                 }),
+                weak: env.emu_weak,
             },
             memory,
             is_strict: true,
-            // The launch's error has the fault.
-            report: Arc::new(|_| ()),
+            report: Arc::new(hear),
         });
         let number = added.map_err(|reason| DeviceError::System {
             what: format!("reserving {memory} bytes for `emu:{arch}` (REVOFF_EMU_MEMORY)"),
@@ -72,6 +73,33 @@ impl Emulated {
         access: &mut dyn FnMut(*mut u8) -> usize,
     ) -> bool {
         hsa_emu::in_place(self.number, address.0, len, access)
+    }
+}
+
+thread_local! {
+    /// What the emulated ROCr has reported on this thread during [`with_reports`].
+    static REPORTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Runs a call of ROCr. Returns its result and, if ROCr is emulated, what it reports meanwhile on this
+/// thread: the reason why the call fails.
+pub(super) fn with_reports<T>(call: impl FnOnce() -> T) -> (T, Vec<String>) {
+    REPORTS.set(Some(Vec::new()));
+    let result = call();
+    (result, REPORTS.take().unwrap_or_default())
+}
+
+/// Receives a report of the emulated ROCr.
+fn hear(line: &str) {
+    let is_kept = REPORTS.with_borrow_mut(|reports| match reports {
+        Some(reports) => {
+            reports.push(line.to_owned());
+            true
+        }
+        None => false,
+    });
+    if !is_kept {
+        tracing::warn!("emulated GPU: {line}");
     }
 }
 

@@ -157,3 +157,90 @@ pub(super) unsafe extern "C" fn on_system_event(
         HSA_STATUS_ERROR
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+    use std::sync::Arc;
+
+    use hsa_emu::Arch;
+    use hsa_runtime_sys::{hsa_agent_t, hsa_amd_gpu_memory_fault_info_t};
+
+    use super::*;
+    use crate::base::env::Env;
+    use crate::device::OpenOptions;
+    use crate::device::hsa::emulated::Emulated;
+    use crate::device::hsa::runtime::emulated;
+
+    /// A GPU that is emulated, which the handler for ROCr's events does not see.
+    fn gpu(name: &str) -> Arc<Context> {
+        let env = Env::default();
+        let options = OpenOptions {
+            env: &env,
+            trace: None,
+            host_stack: None,
+            costs: None,
+        };
+        let rocr = emulated(on_emulated_event).expect("it starts");
+        let gpu = Emulated::add(Arch::Gfx90a, &options).expect("memory for a GPU");
+        Context::of_emulated(rocr, gpu, name.to_owned()).expect("a GPU")
+    }
+
+    /// Calls the handler; returns whether it accepts the event.
+    fn handle(event_type: hsa_amd_event_type_t, agent: hsa_agent_t) -> bool {
+        // SAFETY: all fields are numbers.
+        let mut event: hsa_amd_event_t = unsafe { std::mem::zeroed() };
+        event.event_type = event_type;
+        event.__bindgen_anon_1.memory_fault = hsa_amd_gpu_memory_fault_info_t {
+            agent,
+            virtual_address: 0xdead_0000,
+            fault_reason_mask: 1,
+        };
+        // SAFETY: the event is there, and the handler takes no data.
+        let status = unsafe { on_system_event(&raw const event, null_mut()) };
+        status == HSA_STATUS_SUCCESS
+    }
+
+    #[track_caller]
+    fn assert_lost(context: &Context, words: &str) {
+        let error = context.check_lost().expect_err("it is lost").to_string();
+        assert!(error.contains(words), "no {words:?}: {error}");
+    }
+
+    /// An event loses the GPU that it is about, and no other. One test, since some events are known to the
+    /// whole process.
+    #[test]
+    fn events_of_rocr_lose_one_gpu() {
+        let [first, second, third, fine] = ["emu:a", "emu:b", "emu:c", "emu:d"].map(gpu);
+        let foreign = hsa_agent_t { handle: 1 };
+        for kind in [MEMORY_ERROR, MEMORY_ERROR + 1] {
+            assert!(!handle(kind, foreign), "event {kind}");
+        }
+        assert!(!handle(MEMORY_ERROR + 1, first.agent), "an unknown event");
+        first.check_lost().expect("it is not lost");
+        check_unreported("hsa:0").expect("nothing was reported");
+
+        assert!(handle(MEMORY_ERROR, first.agent));
+        assert_lost(&first, "cannot be given back");
+        check_unreported("hsa:0").expect("it is reported each time");
+
+        assert!(handle(HW_EXCEPTION, second.agent));
+        assert_lost(&second, "hangs");
+        let hung = check_unreported("hsa:0").expect_err("the next would be unknown");
+        let hung = hung.to_string();
+        for words in ["`hsa:0`", "has hung", "once per process", "new process"] {
+            assert!(hung.contains(words), "no {words:?}: {hung}");
+        }
+
+        // Although another runtime may handle it.
+        assert!(!handle(MEMORY_FAULT, foreign));
+        let fault = check_unreported("hsa:1").expect_err("the next would be unknown");
+        let fault = fault.to_string();
+        for words in ["`hsa:1`", "one memory fault per process", "new process"] {
+            assert!(fault.contains(words), "no {words:?}: {fault}");
+        }
+        assert!(handle(MEMORY_FAULT, third.agent));
+        assert_lost(&third, "address 0xdead0000");
+        fine.check_lost().expect("nothing was about it");
+    }
+}

@@ -21,6 +21,7 @@ use targets::code_object::{self, Kernel};
 
 use super::agents::Number;
 use super::context::{Code, Context, DeferredFree};
+use super::emulated::with_reports;
 use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
@@ -133,7 +134,7 @@ impl HsaModule {
         // SAFETY: the handles are alive; no loaded object is requested, and there are no options.
         // ROCr trusts the contents of the code object: the caller that loads an image trusts it as
         // code.
-        let status = unsafe {
+        let (status, reports) = with_reports(|| unsafe {
             rocr.hsa_executable_load_agent_code_object(
                 self.executable,
                 context.agent,
@@ -141,8 +142,10 @@ impl HsaModule {
                 null(),
                 std::ptr::null_mut(),
             )
-        };
-        context.check("hsa_executable_load_agent_code_object", status)?;
+        });
+        context
+            .check("hsa_executable_load_agent_code_object", status)
+            .map_err(|error| error.with_reports(&reports))?;
         // SAFETY: the handle is alive; there are no options.
         let status = unsafe { rocr.hsa_executable_freeze(self.executable, null()) };
         context.check("hsa_executable_freeze", status)

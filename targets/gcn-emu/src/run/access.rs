@@ -1,8 +1,9 @@
 //! Accesses to memory: what is read or written, whatever the address.
 
-use crate::inst::Segment;
-
 use super::atomic::AtomicOp;
+use super::counters::{Counter, Counters};
+use crate::arch::Generation;
+use crate::inst::Segment;
 
 /// An access to memory of each active lane.
 pub(super) struct Access {
@@ -14,6 +15,8 @@ pub(super) struct Access {
     /// Offsets in bytes; the second is of instructions with two addresses.
     pub(super) offsets: [i64; 2],
     pub(super) segment: Segment,
+    /// A load may find old content in caches of the compute unit.
+    pub(super) hits_caches: bool,
     /// An index and an offset of a buffer are in vector registers.
     pub(super) idxen: bool,
     pub(super) offen: bool,
@@ -28,8 +31,8 @@ pub(super) enum Action {
     Store(Element),
     /// An atomic operation, which may return the old value.
     Atomic(AtomicOp, Element, bool),
-    /// It concerns the caches.
-    Fence,
+    /// It concerns the caches: which vector caches of the compute unit it invalidates.
+    Fence([bool; 2]),
 }
 
 /// An element in memory, and in registers.
@@ -132,7 +135,34 @@ impl Action {
             Self::Load(element) | Self::Store(element) | Self::Atomic(_, element, _) => {
                 element.bytes
             }
-            Self::Fence => 0,
+            Self::Fence(_) => 0,
+        }
+    }
+
+    /// The same of two adjacent elements.
+    pub(super) fn doubled(self) -> Self {
+        let double = |element: Element| Element {
+            bytes: 2 * element.bytes,
+            ..element
+        };
+        match self {
+            Self::Load(element) => Self::Load(double(element)),
+            Self::Store(element) => Self::Store(double(element)),
+            Self::Atomic(op, element, returns) => Self::Atomic(op, double(element), returns),
+            Self::Fence(levels) => Self::Fence(levels),
+        }
+    }
+
+    /// The counters of such an access to memory; a flat one may be to LDS.
+    pub(super) fn counters(self, generation: Generation, is_flat: bool) -> Counters {
+        let counter = match self {
+            Self::Store(_) | Self::Atomic(_, _, false) => Counter::Store,
+            Self::Load(_) | Self::Atomic(_, _, true) | Self::Fence(_) => Counter::Load,
+        };
+        let counters = Counters::one(counter.on(generation));
+        match is_flat {
+            true => counters.and(Counter::Lds),
+            false => counters,
         }
     }
 }

@@ -7,31 +7,10 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::atomic::AtomicOp;
 use super::group::Group;
+use super::space::{Space, of_flat};
 use super::wave::Wave;
 use crate::fault::FaultKind;
-use crate::memory::{AccessKind, GROUP_APERTURE, PRIVATE_APERTURE, SCRATCH};
-
-/// Where an address is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    Global,
-    /// LDS, by the offset.
-    Lds,
-    /// Private memory of the lane, by the offset.
-    Private,
-    /// Private memory of the wave, by the interleaved offset.
-    Scratch,
-}
-
-/// The space of a flat address, and the address there.
-#[inline]
-pub(super) fn of_flat(address: u64) -> (Space, u64) {
-    match address >> 32 {
-        high if high == GROUP_APERTURE >> 32 => (Space::Lds, address & u64::from(u32::MAX)),
-        high if high == PRIVATE_APERTURE >> 32 => (Space::Private, address & u64::from(u32::MAX)),
-        _ => (Space::Global, address),
-    }
-}
+use crate::memory::{AccessKind, SCRATCH};
 
 /// A piece of memory.
 #[derive(Clone, Copy)]
@@ -171,6 +150,22 @@ impl Memory<'_> {
             let value = (all >> (8 * done)) as u64;
             self.note_store(space, piece, size, value);
             piece.store(size, value);
+            done += size;
+        }
+        Ok(())
+    }
+
+    /// Checks that up to 16 bytes can be stored.
+    pub(super) fn check_store(
+        &mut self,
+        (space, address): (Space, u64),
+        bytes: u32,
+    ) -> Result<(), FaultKind> {
+        let mut done = 0;
+        while done < bytes {
+            let at = address.wrapping_add(done.into());
+            let size = largest(space, at, bytes - done);
+            self.piece(space, at, size, AccessKind::Store)?;
             done += size;
         }
         Ok(())

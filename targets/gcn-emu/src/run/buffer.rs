@@ -2,14 +2,13 @@
 //!
 //! Source: AMD's manuals, "Vector Memory Operations", buffer addressing.
 
-use std::sync::atomic::{Ordering, fence};
-
 use super::access::Action;
-use super::address::Space;
-use super::flat::{perform, write};
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
+use super::perform;
+use super::registers::write;
+use super::space::Space;
 use super::step::{Detail, Step};
 use super::wave::{Wave, lanes_of};
 use crate::arch::Generation;
@@ -75,10 +74,6 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     let Source::Scalar(first) = *resource else {
         return Flow::Next;
     };
-    if access.action == Action::Fence {
-        fence(Ordering::SeqCst);
-        return Flow::Next;
-    }
     let words = std::array::from_fn(|at| wave.scalars[(usize::from(first) + at) & 127]);
     let resource = Resource::new(words, wave.target.arch.generation());
     let scalar = u64::from(wave.read32(scalar));
@@ -112,7 +107,7 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         }
         if let (Some(frame), false) = (frame, access.idxen) {
             let place = (Space::Private, frame + inside);
-            if let Err(kind) = perform(wave, group, lane, place, access, step.dst) {
+            if let Err(kind) = perform::perform(wave, group, lane, place, access, step.dst) {
                 return wave.fail(lane, kind);
             }
             continue;
@@ -125,9 +120,11 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
             Some(at) if address >= SCRATCH => (Space::Scratch, at),
             _ => (Space::Global, address),
         };
-        if let Err(kind) = perform(wave, group, lane, place, access, step.dst) {
+        if let Err(kind) = perform::perform(wave, group, lane, place, access, step.dst) {
             return wave.fail(lane, kind);
         }
     }
+    let counters = access.action.counters(wave.target.arch.generation(), false);
+    perform::finish(wave, access, step.dst, counters);
     Flow::Next
 }

@@ -2,13 +2,16 @@
 
 use std::sync::atomic::{Ordering, fence};
 
+use super::counters::COUNTERS;
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::Target;
 use super::step::{Run, Step};
 use super::wave::{VCC, Wave};
+use super::weak;
 use crate::arch::Generation;
 use crate::fault::FaultKind;
+use crate::inst::Op;
 use crate::isa::{Sop1Op, SopkOp, SoppOp};
 use crate::memory::{GROUP_APERTURE, PRIVATE_APERTURE};
 
@@ -297,10 +300,42 @@ fn hardware_register(wave: &Wave, group: &Group, number: u32) -> Option<u32> {
     })
 }
 
-fn wait(_: &mut Wave, _: &Step, _: &mut Group) -> Flow {
+fn wait(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     // What has been loaded and stored before is ordered before what comes later.
     fence(Ordering::AcqRel);
+    if wave.pending.is_some() {
+        let generation = wave.target.arch.generation();
+        let most = outstanding(step.inst.op, step.immediate as u32 & 0xffff, generation);
+        weak::wait(wave, group, most);
+    }
     Flow::Next
+}
+
+/// The most operations of each counter that may be outstanding after a wait.
+fn outstanding(op: Op, field: u32, generation: Generation) -> [usize; COUNTERS] {
+    const ANY: usize = usize::MAX;
+    let field = field as usize;
+    let (load, store, lds, scalar) = match (op, generation) {
+        (Op::Sopp(SoppOp::s_waitcnt), Generation::Gfx9) => {
+            (field & 15 | (field >> 14) << 4, ANY, field >> 8 & 15, ANY)
+        }
+        (Op::Sopp(SoppOp::s_waitcnt), _) => (field >> 10, ANY, field >> 4 & 63, ANY),
+        (Op::Sopk(SopkOp::s_waitcnt_vmcnt) | Op::Sopp(SoppOp::s_wait_loadcnt), _) => {
+            (field, ANY, ANY, ANY)
+        }
+        (Op::Sopk(SopkOp::s_waitcnt_vscnt) | Op::Sopp(SoppOp::s_wait_storecnt), _) => {
+            (ANY, field, ANY, ANY)
+        }
+        (Op::Sopk(SopkOp::s_waitcnt_lgkmcnt) | Op::Sopp(SoppOp::s_wait_dscnt), _) => {
+            (ANY, ANY, field, ANY)
+        }
+        (Op::Sopp(SoppOp::s_wait_kmcnt), _) => (ANY, ANY, ANY, field),
+        (Op::Sopp(SoppOp::s_wait_loadcnt_dscnt), _) => (field >> 8 & 63, ANY, field & 63, ANY),
+        (Op::Sopp(SoppOp::s_wait_storecnt_dscnt), _) => (ANY, field >> 8 & 63, field & 63, ANY),
+        (Op::Sopp(SoppOp::s_wait_idle), _) => (0, 0, 0, 0),
+        _ => (ANY, ANY, ANY, ANY),
+    };
+    [load, store, lds, scalar]
 }
 
 fn nop(_: &mut Wave, _: &Step, _: &mut Group) -> Flow {

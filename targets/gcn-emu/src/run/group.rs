@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::caches::Caches;
 use super::kernel::Kernel;
 use super::private_memory::GARBAGE;
 
@@ -14,6 +15,8 @@ pub(crate) struct Group {
     lds: Vec<u64>,
     barrier: Barrier,
     effects: Effects,
+    /// Caches of the compute unit, in weak memory mode.
+    pub(super) caches: Option<Box<Caches>>,
 }
 
 /// What waves have done in a turn.
@@ -94,6 +97,9 @@ impl Group {
                 ..Barrier::default()
             },
             effects: Effects::default(),
+            caches: kernel
+                .weak
+                .map(|seed| Box::new(Caches::new(seed ^ u64::from(place[0])))),
         }
     }
 

@@ -59,6 +59,8 @@ pub(crate) struct Kernel {
     pub(crate) target: Target,
     pub(crate) memory: Arc<dyn AddressSpace>,
     pub(crate) start: Instant,
+    /// A seed of random numbers, for weak memory mode.
+    pub(crate) weak: Option<u64>,
     /// A lane to trace.
     pub(crate) trace: Option<Trace>,
     pub(crate) activity: Arc<Activity>,

@@ -1,13 +1,17 @@
 //! Accesses to LDS.
 
 use super::access::{Access, Action};
-use super::address::{Memory, Space};
-use super::flat::{perform, read, write};
+use super::address::Memory;
+use super::counters::{Counter, Counters};
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
+use super::perform;
+use super::registers::{read, write};
+use super::space::Space;
 use super::step::{Detail, Step};
 use super::wave::{Wave, lanes_of};
+use super::weak;
 use crate::fault::FaultKind;
 
 /// An access to LDS. The first source is the address.
@@ -24,13 +28,20 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         let address = |offset| base.wrapping_add_signed(offset) & u64::from(u32::MAX);
         let [first, second] = access.offsets.map(address);
         let done = if access.offsets[1] < 0 {
-            perform(wave, group, lane, (Space::Lds, first), access, step.dst)
+            perform::perform(wave, group, lane, (Space::Lds, first), access, step.dst)
         } else {
             both(wave, group, lane, [first, second], access, step.dst)
         };
         if let Err(kind) = done {
             return wave.fail(lane, kind);
         }
+    }
+    if wave.pending.is_some() {
+        let action = match access.offsets[1] < 0 {
+            true => access.action,
+            false => access.action.doubled(),
+        };
+        weak::issue(wave, action, step.dst, Counters::one(Counter::Lds));
     }
     Flow::Next
 }
@@ -50,6 +61,7 @@ fn both(
     let mut loaded = [0; 2];
     for (at, address) in addresses.into_iter().enumerate() {
         let place = (Space::Lds, address);
+        weak::complete_stores_to(&mut memory, place, access.action.bytes());
         match access.action {
             Action::Load(element) => loaded[at] = memory.load(place, element.bytes)?,
             Action::Store(element) => {
@@ -61,12 +73,17 @@ fn both(
                 let old = memory.update(place, element.bytes, op, [datum, 0])?;
                 loaded[at] = old.into();
             }
-            Action::Fence => {}
+            Action::Fence(_) => {}
         }
     }
     if let (Action::Load(element) | Action::Atomic(_, element, true), Target::Vector(row)) =
         (access.action, dst)
     {
+        if memory.wave.pending.is_some() {
+            let both = loaded[0] | loaded[1] << (8 * element.bytes);
+            weak::push_loaded(memory.wave, lane, both);
+            return Ok(());
+        }
         for (at, loaded) in loaded.into_iter().enumerate() {
             let row = usize::from(row) + at * element.words();
             write(memory.wave, lane, row, element, loaded);

@@ -13,16 +13,20 @@ use super::vector::{self, Alu};
 use super::wave::{ACCUMULATIONS, EXEC, VCC, VECTORS, Wave};
 use super::{buffer, control, flat, lanes, lds, scalar_memory, scalar_table};
 use crate::alu::{self, LANES, Type};
-use crate::arch::Generation;
+use crate::arch::{Arch, Generation};
 use crate::fault::FaultKind;
 use crate::inst::{
-    AluModifiers, Half, Inst, Modifiers, Op, Operand, Register, SdwaSelect, Segment, Value,
+    AluModifiers, CachePolicy, Half, Inst, Modifiers, Op, Operand, Register, SdwaSelect, Segment,
+    Value,
 };
 use crate::isa::{
     Flag, Kind, LdsOp, PackedOp, Row, ScalarMemoryOp, Sop1Op, SopkOp, has_short_form,
 };
 
 type Result<T> = std::result::Result<T, FaultKind>;
+
+/// The scope of the device on gfx12.
+const DEVICE_SCOPE: u8 = 2;
 
 /// Makes the step for an instruction.
 pub(super) fn lower(inst: Inst) -> Result<Step> {
@@ -651,6 +655,7 @@ impl Builder<'_> {
             second: rows.get(1).copied().unwrap_or(0),
             offsets,
             segment: Segment::Flat,
+            hits_caches: false,
             idxen: false,
             offen: false,
         });
@@ -665,6 +670,31 @@ impl Builder<'_> {
         self.step.detail = Detail::Access(Box::new(access));
     }
 
+    /// Whether a load with this policy may find old content in caches of the compute unit. Source: LLVM,
+    /// "User Guide for AMDGPU Backend", memory model of each architecture.
+    fn hits_caches(&self, cache: CachePolicy) -> bool {
+        match cache {
+            // There `glc` and `scc` are `sc0` and `sc1`, which choose a scope together.
+            CachePolicy::Bits { scc, .. } if self.inst.target.arch == Arch::Gfx942 => !scc,
+            CachePolicy::Bits { glc, .. } => !glc,
+            CachePolicy::Hint { scope, .. } => scope < DEVICE_SCOPE,
+        }
+    }
+
+    /// The vector caches of the compute unit that an instruction on caches invalidates.
+    fn invalidated(&self, cache: CachePolicy) -> [bool; 2] {
+        match (self.row().name, cache) {
+            ("buffer_wbinvl1" | "buffer_wbinvl1_vol", _) => [true; 2],
+            ("buffer_gl0_inv", _) => [true, false],
+            ("buffer_gl1_inv", _) => [false, true],
+            ("buffer_inv", CachePolicy::Bits { scc, .. }) => [scc; 2],
+            ("flat_inv" | "flat_wbinv", CachePolicy::Hint { scope, .. }) => {
+                [scope >= DEVICE_SCOPE; 2]
+            }
+            _ => [false; 2],
+        }
+    }
+
     fn flat(&mut self) -> Result<()> {
         let Modifiers::Memory(modifiers) = self.inst.modifiers else {
             return Err(self.unsupported());
@@ -672,7 +702,7 @@ impl Builder<'_> {
         let row = self.row();
         self.step.run = flat::run;
         if row.has(Flag::bare) {
-            self.access(fence_access());
+            self.access(fence_access(self.invalidated(modifiers.cache)));
             return Ok(());
         }
         if modifiers.lds || row.has(Flag::lds) || row.name.contains("addtid") {
@@ -712,6 +742,7 @@ impl Builder<'_> {
             second: data + words_of(action),
             offsets: [modifiers.offset.into(), -1],
             segment: modifiers.segment,
+            hits_caches: self.hits_caches(modifiers.cache),
             idxen: false,
             offen: false,
         });
@@ -726,7 +757,7 @@ impl Builder<'_> {
         self.step.run = buffer::run;
         if row.has(Flag::bare) {
             self.step.run = flat::run;
-            self.access(fence_access());
+            self.access(fence_access(self.invalidated(modifiers.cache)));
             return Ok(());
         }
         if modifiers.lds || modifiers.tfe || modifiers.format.is_some() {
@@ -755,6 +786,7 @@ impl Builder<'_> {
             second: data + words_of(action),
             offsets: [modifiers.offset.into(), -1],
             segment: Segment::Flat,
+            hits_caches: self.hits_caches(modifiers.cache),
             idxen: modifiers.idxen,
             offen: modifiers.offen,
         });
@@ -762,13 +794,14 @@ impl Builder<'_> {
     }
 }
 
-fn fence_access() -> Access {
+fn fence_access(levels: [bool; 2]) -> Access {
     Access {
-        action: Action::Fence,
+        action: Action::Fence(levels),
         data: 0,
         second: 0,
         offsets: [0, -1],
         segment: Segment::Global,
+        hits_caches: false,
         idxen: false,
         offen: false,
     }

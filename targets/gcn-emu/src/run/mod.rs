@@ -14,8 +14,10 @@
 //! | `vector`, `packed`, `modifiers` | vector arithmetic, and what comes before and after it |
 //! | `lanes` | vector instructions across lanes |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
-//! | `access`, `atomic` | what they share: elements of an access, and atomic operations |
-//! | `address` | the memory at an address |
+//! | `perform`, `weak` | performing the access of a lane, and the same in weak memory mode |
+//! | `address`, `space` | the memory at an address |
+//! | `access`, `atomic`, `registers` | what an access does, atomic operations, elements in registers |
+//! | `pending`, `caches`, `counters` | what weak memory mode delays and keeps |
 //! | `step` | an instruction with resolved operands |
 //! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
 //! | `wave`, `private_memory` | registers and private memory |
@@ -26,8 +28,10 @@ mod access;
 mod address;
 mod atomic;
 mod buffer;
+mod caches;
 mod code;
 mod control;
+mod counters;
 mod deadlock;
 mod flat;
 mod flow;
@@ -40,16 +44,21 @@ mod lower;
 mod modifiers;
 mod operand;
 mod packed;
+mod pending;
+mod perform;
 mod private_memory;
 mod register_counts;
+mod registers;
 mod scalar;
 mod scalar_memory;
 mod scalar_table;
 mod setup;
+mod space;
 mod step;
 mod trace;
 mod vector;
 mod wave;
+mod weak;
 mod workgroup;
 
 pub(crate) use self::code::{Code, Region};

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::address::{Memory, Space};
+use super::address::Memory;
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
+use super::space::Space;
 use super::step::Step;
 use super::wave::Wave;
+use super::weak;
 use crate::isa::ScalarMemoryOp;
 
 /// The element of a load in memory and in registers: bytes, and whether it is extended with its sign.
@@ -42,6 +44,8 @@ pub(super) fn load(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     let Target::Scalar(first) = step.dst else {
         return Flow::Next;
     };
+    let is_weak = wave.pending.is_some();
+    let mut words = Vec::new();
     for at in (0..bytes).step_by(16) {
         let part = (bytes - at).min(16);
         let mut memory = Memory {
@@ -49,8 +53,12 @@ pub(super) fn load(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
             group,
             lane: 0,
         };
-        let place = (Space::Global, address.wrapping_add(at.into()));
-        let loaded = match memory.load(place, part) {
+        let address = address.wrapping_add(at.into());
+        let found = match is_weak {
+            true => weak::scalar_load(&mut memory, address, part),
+            false => memory.load((Space::Global, address), part),
+        };
+        let loaded = match found {
             Ok(loaded) => loaded,
             Err(kind) => return wave.fail(0, kind),
         };
@@ -61,15 +69,25 @@ pub(super) fn load(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         };
         for word in 0..part.div_ceil(4) {
             let register = first + (at / 4 + word) as u8;
-            wave.set_scalar(register, (loaded >> (32 * word)) as u32);
+            let word = (loaded >> (32 * word)) as u32;
+            match is_weak {
+                true => words.push(word),
+                false => wave.set_scalar(register, word),
+            }
         }
+    }
+    if is_weak {
+        weak::issue_scalar(wave, first, words);
     }
     Flow::Next
 }
 
-/// An operation on caches, which are not there.
-pub(super) fn invalidate(_: &mut Wave, _: &Step, _: &mut Group) -> Flow {
+/// An instruction on the scalar cache. There is none, but in weak memory mode.
+pub(super) fn invalidate(_: &mut Wave, _: &Step, group: &mut Group) -> Flow {
     fence(Ordering::SeqCst);
+    if let Some(caches) = &mut group.caches {
+        caches.invalidate_scalar();
+    }
     Flow::Next
 }
 

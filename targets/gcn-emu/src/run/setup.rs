@@ -3,6 +3,7 @@
 //! Source: LLVM, "User Guide for AMDGPU Backend", initial kernel execution state.
 
 use super::group::Group;
+use super::pending::Pending;
 use super::private_memory::{GARBAGE, PrivateMemory};
 use super::register_counts::RegisterCounts;
 use super::wave::{FLAT_SCRATCH, TRAP, VECTORS, Wave};
@@ -64,6 +65,10 @@ pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateM
         );
     }
     wave.set_exec(exec);
+    wave.pending = kernel.weak.map(|seed| {
+        let seed = seed ^ u64::from(number) << 32 ^ u64::from(group.place[0]) << 40;
+        Box::new(Pending::new(seed))
+    });
     set_scalars(&mut wave, group);
     wave
 }

@@ -7,6 +7,7 @@ use crate::fault::FaultKind;
 use crate::memory::SCRATCH;
 
 use super::flow::Flow;
+use super::pending::Pending;
 use super::private_memory::{GARBAGE, PrivateMemory};
 use super::register_counts::RegisterCounts;
 
@@ -45,6 +46,8 @@ pub(crate) struct Wave {
     /// The phase of the barrier at which it waits.
     pub(super) waits_at: Option<u64>,
     pub(super) has_ended: bool,
+    /// Operations that are not complete, in weak memory mode.
+    pub(super) pending: Option<Box<Pending>>,
     /// The lane that is traced.
     pub(super) traced: Option<usize>,
     /// A fault, and its lane.
@@ -86,6 +89,7 @@ impl Wave {
             private,
             waits_at: None,
             has_ended: false,
+            pending: None,
             traced: None,
             fault: None,
         }

@@ -14,6 +14,7 @@ use super::private_memory::PrivateMemory;
 use super::setup;
 use super::trace;
 use super::wave::Wave;
+use super::weak;
 use crate::alu::{LANES, Row};
 use crate::fault::FaultKind;
 
@@ -92,9 +93,10 @@ impl Workgroup {
             if wave.has_ended {
                 continue;
             }
-            let ran = match wave.traced {
-                None => run::<false>(wave, &mut self.group, &self.code, &mut self.done),
-                Some(_) => run::<true>(wave, &mut self.group, &self.code, &mut self.done),
+            let is_observed = wave.traced.is_some() || wave.pending.is_some();
+            let ran = match is_observed {
+                false => run::<false>(wave, &mut self.group, &self.code, &mut self.done),
+                true => run::<true>(wave, &mut self.group, &self.code, &mut self.done),
             };
             let pause = match ran {
                 Ok(pause) => pause,
@@ -185,7 +187,7 @@ impl Workgroup {
 }
 
 /// Executes instructions of a wave; counts them in `done`. The error is a fault and its lane.
-fn run<const TRACED: bool>(
+fn run<const OBSERVED: bool>(
     wave: &mut Wave,
     group: &mut Group,
     all: &Code,
@@ -201,9 +203,12 @@ fn run<const TRACED: bool>(
             return Err((wave.lacking(step.needs), first(wave)));
         }
         *done += 1;
-        let exec = if TRACED { wave.exec() } else { 0 };
+        let exec = if OBSERVED { wave.exec() } else { 0 };
         let flow = (step.run)(wave, step, group);
-        if TRACED
+        if OBSERVED {
+            weak::tick(wave, group);
+        }
+        if OBSERVED
             && let (Some(lane), Some(trace)) = (wave.traced, &group.kernel.trace)
             && flow != Flow::Wait
         {
@@ -221,6 +226,7 @@ fn run<const TRACED: bool>(
             }
             Flow::Wait => return Ok(Pause::Idle),
             Flow::End => {
+                weak::finish(wave, group);
                 // What other devices see after the launch.
                 fence(Ordering::SeqCst);
                 return Ok(Pause::End);

@@ -123,13 +123,28 @@ pub(crate) fn compile(
 
 impl Device {
     pub(crate) fn new(arch: Arch) -> Self {
+        Self::with(Options {
+            arch,
+            ..Options::default()
+        })
+    }
+
+    /// A GPU in weak memory mode.
+    pub(crate) fn weak(arch: Arch, seed: u64) -> Self {
+        Self::with(Options {
+            arch,
+            weak: Some(seed),
+            ..Options::default()
+        })
+    }
+
+    fn with(options: Options) -> Self {
         let arena = CheckedArena::new(1 << 30, Some(0x4000_0000_0000)).expect("addresses");
         let memory = Arc::new(Memory(arena));
         let options = Options {
-            arch,
             processors: 1,
             patience: std::time::Duration::from_millis(200),
-            ..Options::default()
+            ..options
         };
         Self {
             machine: Machine::new(options, Arc::clone(&memory) as _),

@@ -96,12 +96,15 @@ fn compare(function: &str) {
         }}"
     );
     for arch in Arch::ALL {
-        for level in ["-O0", "-O2"] {
+        for (level, seed) in [("-O0", None), ("-O2", None), ("-O2", Some(1))] {
             let flags = ["-std=c23", "-ffp-contract=off", "-w", level];
             let Some(object) = compile(arch, "c", &source, &flags) else {
                 return;
             };
-            let device = Device::new(arch);
+            let device = match seed {
+                None => Device::new(arch),
+                Some(seed) => Device::weak(arch, seed),
+            };
             let kernel = device.load(&object, "k");
             let memory = [
                 device.memory(&input),
@@ -122,7 +125,7 @@ fn compare(function: &str) {
                 let input = &input[lane * INPUTS..(lane + 1) * INPUTS];
                 assert_eq!(
                     found, expected,
-                    "{arch} {level} {function}: word {word} of lane {lane}: {found:#x}, \
+                    "{arch} {level} {seed:?} {function}: word {word} of lane {lane}: {found:#x}, \
                      {expected:#x} expected, of {input:x?}"
                 );
             }

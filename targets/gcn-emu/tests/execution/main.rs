@@ -4,6 +4,7 @@
 mod device;
 mod differential;
 mod faults;
+mod weak;
 
 use device::{Device, Shape, compile};
 use gcn_emu::Arch;

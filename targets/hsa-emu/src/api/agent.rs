@@ -8,7 +8,8 @@ use crate::gpu::{CPU, Gpu};
 use crate::memory::PAGE;
 use crate::pointers::Out;
 use crate::runtime::answer;
-use crate::spec::{MAX_PACKETS, MAX_WORKGROUP};
+use crate::settings::max_packets;
+use crate::spec::MAX_WORKGROUP;
 use crate::status::{Answer, Status, from_callback};
 
 /// Properties of newer headers than ours. Source: ROCr, `hsa_ext_amd.h`.
@@ -150,8 +151,8 @@ fn of_gpu(gpu: &Gpu, what: hsa_agent_info_t, value: Out<c_void>) -> Answer {
         HSA_AGENT_INFO_GRID_MAX_SIZE => number(value, u32::MAX),
         HSA_AGENT_INFO_FBARRIER_MAX_SIZE => number(value, 32),
         HSA_AGENT_INFO_QUEUES_MAX => number(value, 128),
-        HSA_AGENT_INFO_QUEUE_MIN_SIZE => number(value, 64),
-        HSA_AGENT_INFO_QUEUE_MAX_SIZE => number(value, MAX_PACKETS),
+        HSA_AGENT_INFO_QUEUE_MIN_SIZE => number(value, max_packets().min(64)),
+        HSA_AGENT_INFO_QUEUE_MAX_SIZE => number(value, max_packets()),
         HSA_AGENT_INFO_DEVICE => number(value, HSA_DEVICE_TYPE_GPU),
         HSA_AGENT_INFO_CACHE_SIZE => {
             let mut sizes = [0; 4];

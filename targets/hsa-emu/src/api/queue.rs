@@ -9,7 +9,7 @@ use super::pool::Pool;
 use crate::pointers::{In, Out};
 use crate::queue::{Callback, Queue, Ring};
 use crate::runtime::{AnyQueue, SoftQueue, answer};
-use crate::spec::MAX_PACKETS;
+use crate::settings::max_packets;
 use crate::status::{Answer, Status};
 
 /// Rejects sizes and kinds that no queue has.
@@ -36,7 +36,7 @@ pub extern "C" fn hsa_queue_create(
         // The processor has none.
         let gpu = gpu.ok_or(Status::INVALID_QUEUE_CREATION)?;
         check(size, kind)?;
-        if size > MAX_PACKETS {
+        if size > max_packets() {
             return Err(Status::INVALID_ARGUMENT);
         }
         if kind == HSA_QUEUE_TYPE_COOPERATIVE {

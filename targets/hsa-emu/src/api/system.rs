@@ -9,6 +9,7 @@ use crate::environment;
 use crate::faults;
 use crate::pointers::Out;
 use crate::runtime::{answer, answer_always, text_of, unstarted};
+use crate::settings;
 use crate::status::Status;
 
 /// The version of HSA.
@@ -19,7 +20,7 @@ const BUILD: &CStr = c"1.5.0-emulated";
 
 pub extern "C" fn hsa_init() -> hsa_status_t {
     answer_always("hsa_init", || {
-        if let Some(reason) = faults::invalid() {
+        if let Some(reason) = faults::invalid().or_else(settings::invalid) {
             environment::report(&reason.to_string());
             return Err(Status::ERROR);
         }

@@ -11,17 +11,15 @@ use crate::session::{Session, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(a_c_kernel_calls).only(Target::runs_shared_objects),
-    test!(strays_of_a_c_kernel).only(Target::runs_shared_objects),
+    test!(a_c_kernel_calls).only(Target::is_host),
+    test!(strays_of_a_c_kernel).only(Target::is_host),
     test!(a_kernel_leaves_the_place_of_its_panic)
         .alone()
-        .only(Target::runs_shared_objects),
+        .only(Target::is_host),
     test!(a_kernel_lies_about_its_panic)
         .alone()
-        .only(Target::runs_shared_objects),
-    test!(a_fault_is_no_panic)
-        .alone()
-        .only(Target::runs_shared_objects),
+        .only(Target::is_host),
+    test!(a_fault_is_no_panic).alone().only(Target::is_host),
 ];
 
 /// Adds 1000 to a number, and the sum of two words to a third.
@@ -41,7 +39,7 @@ fn open_session(target: &Target) -> Session {
     // SAFETY: the image is the suite's own, whose kernels send the arguments that `lookup` takes.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
     let runtime = target.builder().build().unwrap();
-    Session::on(&runtime, &c_calls(target), &functions)
+    Session::on(&runtime, &c_calls(), &functions)
 }
 
 fn a_c_kernel_calls(target: &Target) {
@@ -88,7 +86,7 @@ fn strays_of_a_c_kernel(target: &Target) {
 /// The error of a launch of a panicking kernel of the image.
 fn fault_of(target: &Target, kernel: &str, param: u64) -> String {
     let runtime = target.builder().build().unwrap();
-    let session = Session::on(&runtime, &c_panics(target), &Functions::new());
+    let session = Session::on(&runtime, &c_panics(), &Functions::new());
     let error = session.run(kernel, (1, 1), &[&param]).unwrap_err();
     error.to_string()
 }

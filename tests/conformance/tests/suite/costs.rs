@@ -14,8 +14,8 @@ use host_rt::shared_abi::wire::WireKind;
 use crate::session::{Session, read};
 use crate::{Test, test};
 
-pub(crate) const TESTS: &[Test] =
-    &[test!(a_call_on_the_bus).only(|target| target.is_emu() && target.wire == WireKind::NATIVE)];
+pub(crate) const TESTS: &[Test] = &[test!(a_call_on_the_bus)
+    .only(|target| target.counts_costs() && target.wire == WireKind::NATIVE)];
 
 /// The counts of `threads` that each call once, without arguments. The host takes so long that they
 /// poll several times, without which polls count as other reads.

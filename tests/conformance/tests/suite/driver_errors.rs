@@ -1,7 +1,7 @@
 //! Errors of NVIDIA's driver, which the emulated one makes on demand. Most tests need an environment, and
 //! so a separate process.
 
-use conformance::{Target, process, stand_in};
+use conformance::{Target, emulated, process};
 use host_rt::device::LossReason;
 use host_rt::device::{BlockShape, DeviceError};
 use host_rt::image::ImageError;
@@ -67,7 +67,7 @@ fn no_unified_addressing(target: &Target) {
 
 fn nothing_is_left() {
     // The last owner may be a thread of the device, which is about to end.
-    assert_eq!(process::settle(|| stand_in::left(DEVICE), 0), 0);
+    assert_eq!(process::settle(emulated::unfreed, 0), 0);
 }
 
 /// Device memory is then allocated in another way.

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conformance::{Target, process, stand_in};
+use conformance::{Target, emulated, process};
 use conformance_calls::Outcome;
 use host_rt::device::{
     self, BlockShape, DeviceAddr, Event, EventState, Fill, LaunchContext, Queue,
@@ -33,18 +33,14 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_function_waits_for_a_chain),
     test!(copies_behind_a_caller_hold_up_no_call).alone(),
     test!(launches_from_several_threads),
-    test!(streams_are_few).alone().only(is_stand_in),
+    test!(streams_are_few).alone().only(Target::is_emu),
     test!(busy_streams_keep_no_idle_ones_from_use)
         .alone()
-        .only(is_stand_in),
+        .only(Target::is_emu),
     test!(small_launches_take_no_new_threads)
         .alone()
         .only(Target::is_host),
 ];
-
-fn is_stand_in(target: &Target) -> bool {
-    target.is_lost_by_faults() && !target.is_hardware()
-}
 
 fn quiet(target: &Target) -> Session {
     Session::new(target, &Functions::new())
@@ -526,7 +522,7 @@ fn launches_from_several_threads(target: &Target) {
     }
 }
 
-/// Each stream of the stand-in is a thread.
+/// Each stream of an emulated driver is a thread.
 fn streams_are_few(target: &Target) {
     let session = quiet(target);
     let mut first = new_queue(&session);
@@ -549,7 +545,7 @@ fn streams_are_few(target: &Target) {
     assert_eq!(read::<u32>(&count), [1000]);
     drop((event, first, launches, count));
     drop(session);
-    assert_eq!(process::settle(|| stand_in::left(target.device), 0), 0);
+    assert_eq!(process::settle(emulated::unfreed, 0), 0);
 }
 
 fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
@@ -596,7 +592,7 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
     assert_eq!(read::<u32>(&counts), [1; 160]);
     drop((open, first, counts));
     drop(session);
-    assert_eq!(process::settle(|| stand_in::left(target.device), 0), 0);
+    assert_eq!(process::settle(emulated::unfreed, 0), 0);
 }
 
 fn small_launches_take_no_new_threads(target: &Target) {

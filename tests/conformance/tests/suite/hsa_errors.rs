@@ -1,69 +1,71 @@
-//! Errors of ROCr, injected by its stand-in. Most tests need an environment, and so a separate
-//! process.
+//! Errors of ROCr, which the emulated one makes on demand. Most tests need an environment, and so a
+//! separate process.
 
-use std::path::Path;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use conformance::{Target, child, process};
+use conformance::{Target, child, emulated, process};
 use conformance_calls::Outcome;
 use host_rt::device::{BlockShape, EventState};
 use host_rt::device::{DeviceError, Fault};
 use host_rt::image::ImageError;
+use host_rt::shared_abi::gomp::REV_OFFLOAD_VAR;
+use host_rt::shared_abi::image::RUNTIME;
 use host_rt::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
-use hsa_standin::{image::code_object, loader};
+use hsa_emu::{GpuOptions, Options, counts, report_event};
 
-use crate::image::{c_silent, image, shared_object};
+use crate::image::{image, shared_object};
 use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
 /// The prefix of these tests' names.
-pub(crate) const PREFIX: &str = "hsa_stand_in_errors";
+pub(crate) const PREFIX: &str = "emu_rocr";
+
+/// Their device.
+pub(crate) const DEVICE: &str = "emu:gfx90a";
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(it_does_not_start).alone_with(&[("REVOFF_HSA_STAND_IN_FAIL", "hsa_init:1=4104")]),
+    test!(it_does_not_start).alone_with(&[("REVOFF_EMU_FAIL", "hsa_init:1=4104")]),
     test!(it_tells_of_no_events).alone_with(&[(
-        "REVOFF_HSA_STAND_IN_FAIL",
+        "REVOFF_EMU_FAIL",
         "hsa_amd_register_system_event_handler:1=4096",
     )]),
     test!(no_such_device),
-    test!(no_device_at_all).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "0")]),
     test!(out_of_memory),
-    test!(out_of_mapped_memory).alone_with(&[(
-        "REVOFF_HSA_STAND_IN_FAIL",
-        "hsa_amd_memory_pool_allocate:1=4104",
-    )]),
+    test!(out_of_mapped_memory)
+        .alone_with(&[("REVOFF_EMU_FAIL", "hsa_amd_memory_pool_allocate:1=4104")]),
     test!(an_image_for_another_gpu),
+    test!(a_code_object_that_does_not_load),
     test!(parameters_of_other_sizes),
     test!(blocks_of_lanes),
     test!(blocks_of_no_lanes),
     test!(more_memory_of_a_team_than_there_is),
-    test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
+    test!(a_memory_fault).alone(),
     test!(a_kernel_that_ends_on_a_device_that_is_lost).alone(),
-    test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
-    test!(a_gpu_that_hangs).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
-    test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
+    test!(events_of_gpus).alone(),
+    test!(a_queue_that_runs_full).alone_with(&[("REVOFF_EMU_PACKETS", "4")]),
     test!(long_copies_take_little_pinned_memory).alone(),
     test!(a_copy_that_is_a_kernel_holds_up_no_other).alone(),
-    test!(a_copy_that_cannot_wait_fails).alone_with(&[(
-        "REVOFF_HSA_STAND_IN_FAIL",
-        "hsa_amd_signal_async_handler:*=4096",
-    )]),
+    test!(a_copy_that_cannot_wait_fails)
+        .alone_with(&[("REVOFF_EMU_FAIL", "hsa_amd_signal_async_handler:*=4096")]),
     test!(a_copy_that_outlives_its_device).alone(),
     test!(a_queue_fails_behind_its_copies).alone(),
     test!(a_copy_that_is_refused_half_way).alone_with(&[(
-        "REVOFF_HSA_STAND_IN_FAIL",
+        "REVOFF_EMU_FAIL",
         "hsa_amd_memory_async_copy:3=4096,hsa_amd_memory_async_copy:6=4096",
     )]),
-    test!(calls_fail),
+    test!(calls_for_agents_fail),
+    test!(calls_for_memory_fail),
+    test!(calls_for_queues_fail),
+    test!(calls_for_code_fail),
     test!(one_call_fails).alone(),
 ];
 
 fn it_does_not_start(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    assert_names(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
+    assert_names(&error, &["hsa_init: ", "OUT_OF_RESOURCES"]);
     // Other devices are not affected.
     Runtime::open("host").unwrap();
 }
@@ -75,17 +77,15 @@ fn it_tells_of_no_events(target: &Target) {
 }
 
 fn no_such_device(_: &Target) {
-    for name in ["hsa:2", "hsa:99999999999", "hsa:", "hsa:x", "hsa:-1"] {
+    for name in ["hsa:99999999999", "hsa:", "hsa:x", "hsa:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        assert_names(&error, &[&format!("`{name}`"), "hsa:0, hsa:1"]);
+        assert_names(&error, &[&format!("`{name}`"), "host, emu"]);
     }
 }
 
-fn no_device_at_all(target: &Target) {
-    let error = refusal(target.device);
-    assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-    assert_names(&error, &["`hsa:0`", "host"]);
+fn nothing_is_left() {
+    assert_eq!(process::settle(emulated::unfreed, 0), 0);
 }
 
 fn out_of_memory(target: &Target) {
@@ -93,7 +93,7 @@ fn out_of_memory(target: &Target) {
     for bytes in [1 << 45, 1 << 50, u64::MAX] {
         match runtime.alloc(bytes).map(drop) {
             Err(RuntimeError::Device(error @ DeviceError::OutOfMemory { .. })) => {
-                assert_names(&error, &["`hsa:0`", &bytes.to_string()]);
+                assert_names(&error, &["`emu:gfx90a`", &bytes.to_string()]);
             }
             other => panic!("{other:?}"),
         }
@@ -109,69 +109,93 @@ fn out_of_mapped_memory(target: &Target) {
     });
     match failed {
         Err(RuntimeError::Device(error @ DeviceError::NoMappedMemory { .. })) => {
-            assert_names(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
+            assert_names(&error, &["`emu:gfx90a`", "REVOFF_BOUNCE"]);
         }
         other => panic!("{other:?}"),
     }
     Session::new(target, &functions).works();
-    assert_eq!(process::settle(loader::held, 0), 0);
+    nothing_is_left();
+}
+
+/// An image with `new` wherever it has `old`, of the same length.
+fn patched(image: &Image, old: &str, new: &str) -> Image {
+    assert_eq!(old.len(), new.len());
+    let mut bytes = image.bytes().to_vec();
+    let windows = bytes.windows(old.len()).enumerate();
+    let places = windows.filter(|(_, bytes)| *bytes == old.as_bytes());
+    let places: Vec<_> = places.map(|(place, _)| place).collect();
+    assert!(!places.is_empty(), "no `{old}` in the image");
+    for place in places {
+        bytes[place..place + new.len()].copy_from_slice(new.as_bytes());
+    }
+    Image::from_bytes("a patched image", bytes).unwrap()
 }
 
 fn an_image_for_another_gpu(target: &Target) {
-    let object = shared_object();
-    let path = object.name().to_owned();
     let runtime = target.builder().build().unwrap();
-    for (made_for, fits) in [
-        ("gfx1100", false),
-        ("gfx90a:xnack+", false),
-        ("gfx90a:sramecc-", false),
-        ("gfx90a", true),
-        ("gfx90a:sramecc+", true),
-    ] {
-        let params = |kernel: &str| crate::image::params(kernel);
-        let bytes = code_object(Path::new(&path), &object, made_for, params).unwrap();
-        let image = Image::from_bytes("an image", bytes).unwrap();
-        match runtime.load(&image, &acting(|what| what)) {
-            Ok(_) => assert!(fits, "{made_for} was loaded"),
-            Err(RuntimeError::Image(error @ ImageError::OtherMachine { .. })) => {
-                assert!(!fits, "{error}");
-                assert_names(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
-            }
-            Err(other) => panic!("{other}"),
+    let load = |image: &Image| runtime.load(image, &acting(|what| what)).map(drop);
+    load(&image(target)).unwrap();
+    match load(&patched(&image(target), "amdhsa--gfx90a", "amdhsa--gfx908")) {
+        Err(RuntimeError::Image(error @ ImageError::OtherMachine { .. })) => {
+            assert_names(&error, &["gfx908", "gfx90a:sramecc+:xnack-", "emu:gfx90a"]);
         }
+        other => panic!("{other:?}"),
     }
     // Nor for another kind of device.
-    match runtime.load(&object, &Functions::new()) {
+    match load(&shared_object()) {
         Err(RuntimeError::Image(error)) => {
             assert_names(&error, &["a shared object", "code objects for gfx90a"])
         }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Its metadata is right, its header is not.
+fn a_code_object_that_does_not_load(target: &Target) {
+    const FLAGS: usize = 48;
+    const GFX908: u8 = 0x30;
+    let mut bytes = image(target).bytes().to_vec();
+    bytes[FLAGS] = GFX908;
+    let image = Image::from_bytes("a bad image", bytes).unwrap();
+    let runtime = target.builder().build().unwrap();
+    match runtime.load(&image, &acting(|what| what)) {
+        Err(RuntimeError::Image(error @ ImageError::Load { .. })) => assert_names(
+            &error,
+            &[
+                "a bad image",
+                "hsa_executable_load_agent_code_object",
+                "gfx908",
+            ],
+        ),
         other => panic!("{:?}", other.map(drop)),
     }
 }
 
 fn parameters_of_other_sizes(target: &Target) {
-    let runtime = target.builder().build().unwrap();
-    let session = Session::on(&runtime, &c_silent(target), &Functions::new());
-    let number = session.filled(&[41u64]);
-    let kernel = session.program.kernel("silent").unwrap();
+    let session = Session::new(target, &acting(|what| what));
+    let counts = session.filled(&[41u32]);
+    let kernel = session.program.kernel("add_one").unwrap();
     // As listed in the code object's metadata.
     assert_eq!(kernel.declaration().sizes, Some(vec![8]));
     let grid = Grid {
         teams: 1,
         threads: 1,
     };
-    let bad: [&[&dyn KernelArg]; 3] = [&[], &[&1u32], &[&number, &number]];
+    let bad: [&[&dyn KernelArg]; 3] = [&[], &[&1u32], &[&counts, &counts]];
     for args in bad {
         // SAFETY: it is not launched.
         match unsafe { kernel.launch(grid, args) } {
             Err(error @ RuntimeError::Device(DeviceError::BadParameters { .. })) => {
-                assert_names(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
+                assert_names(
+                    &error,
+                    &["`add_one` takes 1 parameter of 8 bytes, but got "],
+                );
             }
             other => panic!("{:?}", other.map(drop)),
         }
     }
-    session.run("silent", (1, 1), &[&number]).unwrap();
-    assert_eq!(read::<u64>(&number), [42]);
+    session.run("add_one", (1, 1), &[&counts]).unwrap();
+    assert_eq!(read::<u32>(&counts), [42]);
 }
 
 fn with_block(session: &Session, kernel: &str, lanes: u32, shared_bytes: u32) -> host_rt::Kernel {
@@ -249,59 +273,61 @@ fn more_memory_of_a_team_than_there_is(target: &Target) {
 
 fn a_memory_fault(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
-    let other = Runtime::open(target.second()).unwrap();
-    let second = Session::on(&other, &image(target), &acting(|what| what));
-    drop(other);
-    let outcomes = session.zeroed::<Outcome>(4);
-    let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
-    match session.run("call_and_trap", (1, 4), &args) {
-        Err(LaunchError::Fault {
-            fault: Fault::Lost(message),
-            ..
-        }) => {
-            assert!(message.contains("address 0xdead0000"), "{message}");
-        }
-        other => panic!("{other:?}"),
-    }
-    // The other device is not affected.
-    second.works();
-    drop((outcomes, session, second));
-    assert_eq!(process::settle(loader::held, 0), 0);
-    // A second fault would never be reported.
-    for device in [target.device, target.second()] {
-        let error = refusal(device);
-        assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-        assert_names(
-            &error,
-            &[device, "one memory fault per process", "new process"],
-        );
-    }
-}
-
-/// The end of a kernel and its fault are separate words, in any order: a kernel that has ended on a
-/// lost device has failed.
-fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
-    const MEMORY_FAULT: u32 = 0;
-    let runtime = Runtime::open(target.device).unwrap();
-    // It makes no calls, so that only this test notices its end.
-    let session = Session::on(&runtime, &c_silent(target), &Functions::new());
-    let number = session.filled(&[41u64]);
-    let mut queue = runtime.queue().unwrap();
-    let [launch, behind] =
-        [(); 2].map(|()| session.enqueue(&mut *queue, "silent", (1, 1), &[&number]));
-    // Then the first has ended, too.
-    behind.wait().unwrap();
-    assert_eq!(
-        loader::tell_event(MEMORY_FAULT, 0),
-        Some(0),
-        "it takes the event"
-    );
+    let second = Session::new(target, &acting(|what| what));
+    let kernel = session.program.kernel("add_one").unwrap();
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    // SAFETY: nothing has this address, as emulated GPUs find out.
+    let launch = unsafe { kernel.launch(grid, &[&0xdead_0000u64]) }.unwrap();
     match launch.wait() {
         Err(LaunchError::Fault {
             fault: Fault::Lost(message),
             ..
         }) => {
-            assert!(message.contains("address 0xdead0000"), "{message}");
+            for words in ["`add_one`", "0xdead0000"] {
+                assert!(message.contains(words), "no {words}: {message}");
+            }
+        }
+        other => panic!("{other:?}"),
+    }
+    // The other device is not affected, nor are those that are opened later.
+    second.works();
+    drop((launch, kernel, session, second));
+    nothing_is_left();
+    Session::new(target, &acting(|what| what)).works();
+}
+
+/// Events of GPUs, as ROCr numbers them.
+const MEMORY_FAULT: u32 = 0;
+const HW_EXCEPTION: u32 = 1;
+const MEMORY_ERROR: u32 = 2;
+
+/// The end of a kernel and its fault are separate words, in any order: a kernel that has ended on a
+/// lost device has failed.
+fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
+    // Without these symbols the image has no calls, so that only this test notices its end.
+    let mut quiet = image(target);
+    for symbol in [RUNTIME, REV_OFFLOAD_VAR] {
+        quiet = patched(&quiet, symbol, &"_".repeat(symbol.len()));
+    }
+    assert!(!quiet.has_reverse_offload());
+    let runtime = target.builder().build().unwrap();
+    let session = Session::on(&runtime, &quiet, &Functions::new());
+    let count = session.filled(&[41u32]);
+    let mut queue = session.runtime.queue().unwrap();
+    let [launch, behind] =
+        [(); 2].map(|()| session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]));
+    // Then the first has ended, too.
+    behind.wait().unwrap();
+    assert!(report_event(MEMORY_FAULT, 0), "it takes the event");
+    match launch.wait() {
+        Err(LaunchError::Fault {
+            fault: Fault::Lost(message),
+            ..
+        }) => {
+            assert!(message.contains("a kernel has faulted"), "{message}");
         }
         other => panic!("{other:?}"),
     }
@@ -309,46 +335,29 @@ fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
 
 /// An event of a GPU loses only that GPU, and events of other users' GPUs are left to them.
 fn events_of_gpus(target: &Target) {
-    let [memory_fault, hw_exception, memory_error, unknown] = [0, 1, 2, 3];
-    let (taken, not_taken) = (Some(0), Some(0x1000));
-    let session = Session::new(target, &acting(|what| what));
-    let second = Runtime::open(target.second()).unwrap();
-    assert_eq!(loader::tell_event(unknown, 0), not_taken);
-    for kind in [memory_fault, memory_error] {
-        assert_eq!(loader::tell_event(kind, 2), not_taken, "event {kind}");
+    let first = target.builder().build().unwrap();
+    let second = target.builder().build().unwrap();
+    let other = hsa_emu::add_gpu(GpuOptions {
+        machine: Options::default(),
+        memory: 1 << 30,
+        is_strict: true,
+        report: Arc::new(|_| ()),
+    })
+    .unwrap();
+    for kind in [MEMORY_FAULT, HW_EXCEPTION, MEMORY_ERROR] {
+        assert!(!report_event(kind, other), "event {kind}");
     }
-    session.works();
-    second.alloc(8).unwrap();
-    // The fault was reported, although another runtime handled the event.
-    refusal("hsa:2");
-    assert_eq!(loader::tell_event(memory_fault, 0), None);
-    assert_eq!(loader::tell_event(memory_error, 0), taken);
-    match session.runtime.alloc(8).map(drop) {
-        Err(RuntimeError::Device(error @ DeviceError::Lost { .. })) => {
-            assert_names(&error, &["`hsa:0`", "cannot be given back"]);
+    for (runtime, number, kind) in [(first, 0, MEMORY_ERROR), (second, 1, HW_EXCEPTION)] {
+        runtime.alloc(8).unwrap();
+        assert!(report_event(kind, number), "event {kind}");
+        match runtime.alloc(8).map(drop) {
+            Err(RuntimeError::Device(error @ DeviceError::Lost { .. })) => {
+                assert_names(&error, &["`emu:gfx90a`", "is lost"]);
+            }
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
     }
-    second.alloc(8).unwrap();
-    assert_eq!(loader::tell_event(hw_exception, 1), taken);
-    match second.alloc(8).map(drop) {
-        Err(RuntimeError::Device(error @ DeviceError::Lost { .. })) => {
-            assert_names(&error, &["`hsa:1`", "hangs"]);
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-/// It is reported once, like memory faults, and is not a memory fault.
-fn a_gpu_that_hangs(target: &Target) {
-    const HW_EXCEPTION: u32 = 1;
-    let open = Runtime::open(target.second()).unwrap();
-    assert_eq!(loader::tell_event(HW_EXCEPTION, 2), Some(0x1000));
-    let error = refusal(target.device);
-    assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-    assert_names(&error, &["has hung", "once per process", "new process"]);
-    assert!(!error.to_string().contains("memory fault"), "{error}");
-    open.alloc(8).unwrap();
+    hsa_emu::remove_gpu(other);
 }
 
 /// A caller that queues more waits for room.
@@ -369,7 +378,7 @@ fn long_copies_take_little_pinned_memory(target: &Target) {
     const LEN: usize = 20 << 20;
     let runtime = target.builder().build().unwrap();
     let data: Vec<u32> = (0..LEN as u32 / 4).collect();
-    let before = loader::most_pinned();
+    let before = counts().most_pinned;
     let zeros = runtime.alloc(LEN as u64).unwrap();
     assert!(read::<u32>(&zeros).iter().all(|&word| word == 0));
     let filled = runtime.alloc_from(&data).unwrap();
@@ -387,7 +396,7 @@ fn long_copies_take_little_pinned_memory(target: &Target) {
     }
     queue.synchronize().unwrap();
     assert!(back == data, "they came back changed");
-    let taken = loader::most_pinned() - before;
+    let taken = counts().most_pinned - before;
     assert!(taken <= 8 << 20, "{taken} bytes for copies of {LEN}");
 }
 
@@ -447,17 +456,14 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     let copied = unsafe { queue.copy_to_device(outcomes.address(), word.as_ptr(), word.len()) };
     queued.send(()).unwrap();
     let error = copied.expect_err("nobody tells when the kernel has ended");
-    assert_names(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
+    assert_names(&error, &["`emu:gfx90a`", "hsa_amd_signal_async_handler: "]);
     queue.synchronize().unwrap();
     launch.wait().unwrap();
     assert_eq!(read::<Outcome>(&outcomes)[0].sum, 7);
-    assert!(loader::faults() > 0, "calls that failed");
+    assert!(counts().faults > 0, "calls that failed");
     drop((launch, queue, outcomes, session));
-    assert_eq!(process::settle(loader::held, 0), 0);
+    nothing_is_left();
 }
-
-/// The event about a GPU that still uses memory being freed.
-const MEMORY_ERROR: u32 = 2;
 
 /// After device loss, a waiter may free the target of a copy, although the engine may still perform
 /// the copy.
@@ -469,13 +475,13 @@ fn a_copy_that_outlives_its_device(target: &Target) {
         session.runtime.queue().unwrap(),
     );
     let mut to = [vec![1u8; 8], vec![1u8; 8]];
-    let held = loader::hold_copies();
+    let held = hsa_emu::hold_copies();
     for (queue, to) in [&mut first, &mut second].into_iter().zip(&mut to) {
         // SAFETY: it is left alone until the device is found to be lost.
         unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
     }
     let event = second.record_event();
-    assert_eq!(loader::tell_event(MEMORY_ERROR, 0), Some(0));
+    assert!(report_event(MEMORY_ERROR, 0));
     let lost = first.synchronize().unwrap_err();
     assert!(matches!(lost, DeviceError::Lost { .. }), "{lost}");
     let is_lost =
@@ -484,7 +490,7 @@ fn a_copy_that_outlives_its_device(target: &Target) {
     // The memory has another use from here on.
     to.iter_mut().for_each(|to| to.fill(2));
     drop(held);
-    assert_eq!(process::settle(loader::copies, 0), 0);
+    assert_eq!(process::settle(|| counts().copies, 0), 0);
     for queue in [&mut first, &mut second] {
         queue.synchronize().unwrap_err();
     }
@@ -497,15 +503,12 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     let copied = |runtime: &Runtime, to: &mut [u8]| {
         let from = runtime.alloc_from(&[7u8; 8]).unwrap();
         let mut queue = runtime.queue().unwrap();
-        let held = loader::hold_copies();
+        let held = hsa_emu::hold_copies();
         // SAFETY: it is left alone until an event behind it is found done or failed.
         unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
         (from, queue, held)
     };
-    let (runtime, other) = (
-        target.builder().build().unwrap(),
-        Runtime::open(target.second()).unwrap(),
-    );
+    let [runtime, other] = [(); 2].map(|()| target.builder().build().unwrap());
     let (mut to, mut never) = (vec![1u8; 8], vec![1u8; 8]);
     let (far_from, mut far, held) = copied(&other, &mut never);
     drop(held);
@@ -515,13 +518,13 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     // SAFETY: `never` is left alone until an event after the copy is found done or failed.
     unsafe { far.copy_from_device(never.as_mut_ptr(), far_from.address(), never.len()) }.unwrap();
     let lost = far.record_event();
-    assert_eq!(loader::tell_event(MEMORY_ERROR, 1), Some(0));
+    assert!(report_event(MEMORY_ERROR, 1));
     queue.wait_event(&lost);
     let behind = queue.record_event();
     assert_eq!(behind.check(), EventState::Pending);
     assert_eq!(to, [1; 8]);
     drop(held);
-    assert!(behind.sync().unwrap_err().to_string().contains("`hsa:1`"));
+    assert!(behind.sync().unwrap_err().to_string().contains("is lost"));
     assert_eq!(to, [7; 8]);
     before.sync().unwrap();
     let error = queue.synchronize().unwrap_err();
@@ -542,26 +545,26 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
     let filled = || runtime.alloc_from(&data).map(drop);
     let ways: [&(dyn Fn() -> Result<(), RuntimeError> + Sync); 2] = [&zeroed, &filled];
     for way in ways {
-        let held = loader::hold_copies();
+        let held = hsa_emu::hold_copies();
         std::thread::scope(|scope| {
             let refused = scope.spawn(way);
-            process::settle(|| 2u64.saturating_sub(loader::copies()), 0);
+            process::settle(|| 2u64.saturating_sub(counts().copies), 0);
             // The failure is not reported before the pieces end, however long that takes.
             std::thread::sleep(Duration::from_millis(50));
             let waits = !refused.is_finished();
             drop(held);
             let error = refused.join().unwrap().unwrap_err();
             assert!(waits, "pieces of it are under way: {error}");
-            assert_names(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
+            assert_names(&error, &["`emu:gfx90a`", "hsa_amd_memory_async_copy: "]);
         });
     }
-    assert_eq!(loader::faults(), 2);
+    assert_eq!(counts().faults, 2);
     let filled = runtime.alloc_from(&data).unwrap();
     assert!(read::<u8>(&filled) == data, "they came back changed");
 }
 
 /// Functions of ROCr, whose failure must only cause an error.
-const FUNCTIONS: &[&str] = &[
+const OF_AGENTS: &[&str] = &[
     "hsa_iterate_agents",
     "hsa_agent_get_info",
     "hsa_agent_iterate_isas",
@@ -569,16 +572,22 @@ const FUNCTIONS: &[&str] = &[
     "hsa_amd_agent_iterate_memory_pools",
     "hsa_amd_memory_pool_get_info",
     "hsa_amd_agent_memory_pool_get_info",
+];
+const OF_MEMORY: &[&str] = &[
     "hsa_amd_memory_pool_allocate",
     "hsa_amd_memory_pool_free",
     "hsa_amd_agents_allow_access",
     "hsa_amd_memory_async_copy",
     "hsa_amd_pointer_info",
+];
+const OF_QUEUES: &[&str] = &[
     "hsa_amd_signal_async_handler",
     "hsa_signal_create",
     "hsa_signal_destroy",
     "hsa_queue_create",
     "hsa_queue_destroy",
+];
+const OF_CODE: &[&str] = &[
     "hsa_code_object_reader_create_from_memory",
     "hsa_code_object_reader_destroy",
     "hsa_executable_create_alt",
@@ -589,13 +598,29 @@ const FUNCTIONS: &[&str] = &[
     "hsa_executable_destroy",
 ];
 
-fn calls_fail(_: &Target) {
+fn calls_for_agents_fail(_: &Target) {
+    fail(OF_AGENTS);
+}
+
+fn calls_for_memory_fail(_: &Target) {
+    fail(OF_MEMORY);
+}
+
+fn calls_for_queues_fail(_: &Target) {
+    fail(OF_QUEUES);
+}
+
+fn calls_for_code_fail(_: &Target) {
+    fail(OF_CODE);
+}
+
+fn fail(functions: &[&str]) {
     let name = format!("{PREFIX}::one_call_fails");
     let mut failed = Vec::new();
-    for function in FUNCTIONS {
+    for function in functions {
         for call in [1, 2, 5] {
             let fault = format!("{function}:{call}=4096");
-            let environment = [("REVOFF_HSA_STAND_IN_FAIL", fault.as_str())];
+            let environment = [("REVOFF_EMU_FAIL", fault.as_str())];
             if let Err(what) = child::run(&name, &environment) {
                 failed.push(format!("{fault}: {what}"));
             }
@@ -606,7 +631,7 @@ fn calls_fail(_: &Target) {
 
 /// Uses all features, repeatedly.
 fn one_call_fails(target: &Target) {
-    let fault = std::env::var("REVOFF_HSA_STAND_IN_FAIL").unwrap_or_default();
+    let fault = std::env::var("REVOFF_EMU_FAIL").unwrap_or_default();
     // Resources that could not be freed still exist.
     let leaks = ["free", "destroy"].iter().any(|word| fault.contains(word));
     for time in 0..6 {
@@ -615,12 +640,12 @@ fn one_call_fails(target: &Target) {
             result.expect("nothing fails any more");
         }
         if !leaks {
-            assert_eq!(process::settle(loader::held, 0), 0, "held");
+            assert_eq!(process::settle(|| counts().held, 0), 0, "held");
         }
     }
     // A fault that did not happen has tested nothing.
     if !fault.is_empty() {
-        assert_eq!(loader::faults(), 1, "calls that failed");
+        assert_eq!(counts().faults, 1, "calls that failed");
     }
 }
 

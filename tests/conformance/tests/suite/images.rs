@@ -13,7 +13,7 @@ use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use host_rt::targets::{DeviceArch, Target as Architecture};
 use host_rt::{Functions, Grid, Image, KernelArg, Params, Runtime, RuntimeError};
 
-use crate::image::{c_silent, image, patched as as_patched, shared_object};
+use crate::image::{c_silent, image, shared_object};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -21,16 +21,16 @@ pub(crate) const TESTS: &[Test] = &[
     test!(an_unknown_kernel),
     test!(wrong_parameters),
     test!(impossible_grids),
-    test!(what_is_no_image).only(Target::runs_shared_objects),
-    test!(another_machine).only(Target::runs_shared_objects),
+    test!(what_is_no_image).only(Target::is_host),
+    test!(another_machine).only(Target::is_host),
     test!(one_of_several),
     test!(none_of_several),
-    test!(another_abi_version).only(Target::runs_shared_objects),
-    test!(another_magic).only(Target::runs_shared_objects),
-    test!(a_wire_that_is_not_spoken).only(Target::runs_shared_objects),
+    test!(another_abi_version).only(Target::is_host),
+    test!(another_magic).only(Target::is_host),
+    test!(a_wire_that_is_not_spoken).only(Target::is_host),
     test!(loaded_twice),
     test!(unloaded_functions_are_gone),
-    test!(an_image_that_cannot_call).only(Target::runs_shared_objects),
+    test!(an_image_that_cannot_call).only(Target::is_host),
     test!(what_an_image_declares),
     test!(no_wire_at_all),
     test!(unknown_devices_and_wires),
@@ -172,11 +172,6 @@ fn changed(at: usize, bytes: &[u8]) -> Image {
     Image::from_bytes("a patched image", image).expect("an ELF file as before")
 }
 
-/// The same in the device's form.
-fn patched(target: &Target, at: usize, bytes: &[u8]) -> Image {
-    as_patched(target, changed(at, bytes))
-}
-
 /// The offset of the image's description in the file.
 fn info_offset() -> usize {
     let image = shared_object();
@@ -279,7 +274,7 @@ fn none_of_several(target: &Target) {
 fn another_abi_version(target: &Target) {
     let at = info_offset();
     for version in [ABI_VERSION - 1, ABI_VERSION + 1, 0, u32::MAX] {
-        match refusal(target, &patched(target, at + 8, &version.to_le_bytes())) {
+        match refusal(target, &changed(at + 8, &version.to_le_bytes())) {
             error @ ImageError::OtherAbi { .. } => {
                 let text = error.to_string();
                 assert!(text.contains(&format!("ABI version {version}")), "{text}");
@@ -295,7 +290,7 @@ fn another_abi_version(target: &Target) {
 }
 
 fn another_magic(target: &Target) {
-    let image = patched(target, info_offset(), b"foverr");
+    let image = changed(info_offset(), b"foverr");
     match refusal(target, &image) {
         error @ ImageError::BadSymbol { .. } => {
             assert!(error.to_string().contains("`__revoff_image`"), "{error}");
@@ -306,7 +301,7 @@ fn another_magic(target: &Target) {
 
 fn a_wire_that_is_not_spoken(target: &Target) {
     let at = info_offset() + 12;
-    let only_slot = patched(target, at, &WireKind::GCC_SLOT.bit().to_le_bytes());
+    let only_slot = changed(at, &WireKind::GCC_SLOT.bit().to_le_bytes());
     for wire in [WireKind::NATIVE, WireKind::GCC_RING] {
         let builder = Runtime::builder(target.device).wire(wire);
         match builder.build().unwrap().load(&only_slot, &Functions::new()) {
@@ -327,7 +322,7 @@ fn a_wire_that_is_not_spoken(target: &Target) {
         .build()
         .unwrap();
     Session::on(&runtime, &only_slot, &acting(|what| what)).works();
-    let none = patched(target, at, &0u32.to_le_bytes());
+    let none = changed(at, &0u32.to_le_bytes());
     assert!(
         refusal(target, &none)
             .to_string()
@@ -386,7 +381,7 @@ fn unloaded_functions_are_gone(target: &Target) {
 
 /// No thread serves an image that cannot call.
 fn an_image_that_cannot_call(target: &Target) {
-    let image = c_silent(target);
+    let image = c_silent();
     assert!(!image.has_reverse_offload());
     let session = Session::on(&runtime(target), &image, &acting(|what| what));
     let number = session.filled(&[41u64]);

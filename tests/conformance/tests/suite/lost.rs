@@ -1,7 +1,7 @@
 //! A kernel that faults loses its device, on devices with that behaviour. All resources of the
 //! device must be dropped before it works again; other devices are not affected.
 
-use conformance::{Target, process, stand_in};
+use conformance::{Target, emulated, process};
 use conformance_calls::Outcome;
 use host_rt::device::{DeviceError, Fault};
 use host_rt::{KernelArg, LaunchError, Runtime, RuntimeError};
@@ -16,13 +16,9 @@ pub(crate) const TESTS: &[Test] = &[
     test!(everything_on_it_is_lost)
         .alone()
         .only(Target::is_lost_by_faults),
-    test!(another_device_goes_on).alone().only(has_a_second),
+    // There are any number of emulated GPUs.
+    test!(another_device_goes_on).alone().only(Target::is_emu),
 ];
-
-/// The stand-in has two devices, and there are any number of emulated ones.
-fn has_a_second(target: &Target) -> bool {
-    target.is_lost_by_faults() && !target.is_hardware()
-}
 
 fn fault(session: &Session) {
     let outcomes = session.zeroed::<Outcome>(4);
@@ -51,9 +47,9 @@ fn is_lost<T>(result: Result<T, RuntimeError>) {
 }
 
 /// A device must have freed everything when it is dropped.
-fn nothing_is_left(target: &Target) {
+fn nothing_is_left() {
     // The last owner may be a thread of the device, which is about to end.
-    assert_eq!(process::settle(|| stand_in::left(target.device), 0), 0);
+    assert_eq!(process::settle(emulated::unfreed, 0), 0);
 }
 
 fn a_fault_loses_the_device(target: &Target) {
@@ -65,10 +61,10 @@ fn a_fault_loses_the_device(target: &Target) {
         // Nor does it work for others as long as this exists. Another emulated GPU is another device.
         assert!(target.is_emu() || target.builder().build().is_err());
         drop(session);
-        nothing_is_left(target);
+        nothing_is_left();
     }
     Session::new(target, &acting(|what| what)).works();
-    nothing_is_left(target);
+    nothing_is_left();
 }
 
 /// Including a correct kernel with its calls.
@@ -94,13 +90,13 @@ fn everything_on_it_is_lost(target: &Target) {
             .load(session.program.image(), &acting(|_| 0)),
     );
     drop((other, memory, session));
-    nothing_is_left(target);
+    nothing_is_left();
     Session::new(target, &acting(|what| what)).works();
 }
 
 fn another_device_goes_on(target: &Target) {
     let broken = Session::new(target, &acting(|what| what));
-    let builder = Runtime::builder(target.second()).wire(target.wire);
+    let builder = Runtime::builder(target.device).wire(target.wire);
     let session = Session::build(target, builder, &acting(|what| what));
     let acting = session.start_act((2, 2), 1, 0, 2000);
     fault(&broken);
@@ -111,5 +107,5 @@ fn another_device_goes_on(target: &Target) {
     drop(acting);
     session.works();
     drop((session, broken));
-    nothing_is_left(target);
+    nothing_is_left();
 }

@@ -9,20 +9,15 @@ use crate::session::{Session, acting};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(lines_stay_whole).alone().only(copies_constants),
+    test!(lines_stay_whole).alone(),
     test!(a_text_that_no_piece_is_kept_of_is_complete)
         .alone()
         .only(Target::is_host),
-    test!(macros_print_like_std).alone().only(copies_constants),
+    test!(macros_print_like_std).alone(),
     test!(failed_assertions_are_reported)
         .alone()
-        .only(|target| copies_constants(target) && target.survives_faults()),
+        .only(Target::survives_faults),
 ];
-
-/// Whether the host can copy constants of an image, as the stand-in for ROCr cannot.
-pub(crate) fn copies_constants(target: &Target) -> bool {
-    !target.device.starts_with("hsa")
-}
 
 fn session(target: &Target) -> Session {
     Session::new(target, &acting(|what| what))

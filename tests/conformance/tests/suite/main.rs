@@ -1,10 +1,10 @@
 //! The conformance suite: every test on every device and wire.
 //!
 //! A test is a function that takes a [`Target`] and panics on failure. Those in [`per_wire`] run
-//! for each wire of a device, those in [`per_device`] once. Tests of missing devices are counted as
-//! ignored; for AMD's GPUs there is a stand-in, whose tests are called `hsa_stand_in`. On emulated GPUs
-//! (`emu_sm_90`, `emu_sm_60`) and hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images
-//! --kernel-crate tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
+//! for each wire of a device, those in [`per_device`] once; on some devices, a [`SELECTION`] of them.
+//! Tests of missing devices are counted as ignored. On emulated GPUs (`emu_sm_90`, `emu_gfx90a`, ..)
+//! and hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images --kernel-crate
+//! tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod abort;
 mod asynchronous;
@@ -54,7 +54,7 @@ mod words;
 use std::process::ExitCode;
 
 use conformance::watchdog::Watchdog;
-use conformance::{DEVICES, Target, child, process, stand_in, target};
+use conformance::{DEVICES, DEVICES_OF_SELECTION, Target, child, emulated, process, target};
 use host_rt::Runtime;
 use host_rt::shared_abi::wire::WireKind;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -157,76 +157,101 @@ fn per_device() -> Vec<Test> {
     .concat()
 }
 
+/// The tests on [`DEVICES_OF_SELECTION`]: some of each kind that depend on an architecture's instructions.
+const SELECTION: &[&str] = &[
+    "one_request",
+    "kernels_in_turn",
+    "more_threads_than_slots",
+    "counters_wrap_in_all_slots",
+    "every_kind_in_memory",
+    "every_kind_on_the_stack",
+    "sixty_four_marshalled_ranges",
+    "structures",
+    "all_forms",
+    "large_slices",
+    "three_deep",
+    "every_form_is_passed",
+    "texts_of_all_lengths",
+    "lines_stay_whole",
+    "macros_print_like_std",
+    "records_arrive_in_the_log",
+    "a_fault_loses_the_device",
+    "a_kernel_that_does_not_end_is_named",
+    "a_queue_waits_for_another",
+    "a_stencil_with_halos",
+];
+
+/// The tests with names of [`SELECTION`].
+fn selected() -> [Vec<Test>; 2] {
+    let all = [per_wire(), per_device()];
+    for name in SELECTION {
+        let is_there = all.iter().flatten().any(|test| test.name == *name);
+        assert!(is_there, "there is no test `{name}` to select");
+    }
+    all.map(|mut tests| {
+        tests.retain(|test| SELECTION.contains(&test.name));
+        tests
+    })
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     std::panic::set_hook(Box::new(report_panic));
-    if let Some(reason) = stand_in::run_again_if_needed() {
-        say(&reason);
-    }
     let mut trials = Vec::new();
     for device in DEVICES {
-        let mut of_device = Vec::new();
-        for target in Target::all_of(device) {
-            let named = per_wire()
-                .into_iter()
-                .filter(|test| (test.fits)(&target))
-                .map(|test| trial(target, target.name(), test));
-            of_device.extend(named);
-        }
-        let target = Target {
-            device,
-            wire: WireKind::NATIVE,
-        };
-        let named = per_device().into_iter().filter(|test| (test.fits)(&target));
-        of_device.extend(named.map(|test| trial(target, target::device_name(device), test)));
-        match check_available(&target) {
-            Ok(()) => trials.extend(of_device),
-            Err(reason) => {
-                say_skipped(device, of_device.len(), &reason);
-                trials.extend(
-                    of_device
-                        .into_iter()
-                        .map(|trial| trial.with_ignored_flag(true)),
-                );
-            }
-        }
+        trials.extend(on_device(device, &per_wire(), &per_device()));
     }
-    let target = Target {
-        device: driver_errors::DEVICE,
-        wire: WireKind::NATIVE,
-    };
-    let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
-    let missing = check_available(&target).err();
-    if let Some(reason) = &missing {
-        say_skipped(
-            target.device,
-            driver_errors::TESTS.len() + driver_calls::TESTS.len(),
-            reason,
-        );
+    let [of_wires, of_devices] = selected();
+    for device in DEVICES_OF_SELECTION {
+        trials.extend(on_device(device, &of_wires, &of_devices));
     }
-    let is_missing = missing.is_some();
-    trials.extend(tests.map(|&test| {
-        let prefix = driver_errors::PREFIX.to_owned();
-        trial(target, prefix, test).with_ignored_flag(is_missing)
-    }));
-    if stand_in::is_for("hsa:0") {
-        let target = Target {
-            device: "hsa:0",
-            wire: WireKind::NATIVE,
-        };
-        let tests = hsa_errors::TESTS.iter();
-        trials.extend(tests.map(|&test| trial(target, hsa_errors::PREFIX.to_owned(), test)));
+    let of_cuda = [driver_errors::TESTS, driver_calls::TESTS].concat();
+    for (device, prefix, tests) in [
+        (driver_errors::DEVICE, driver_errors::PREFIX, &of_cuda[..]),
+        (hsa_errors::DEVICE, hsa_errors::PREFIX, hsa_errors::TESTS),
+    ] {
+        let wire = WireKind::NATIVE;
+        let target = Target { device, wire };
+        let tests = tests
+            .iter()
+            .map(|&test| trial(target, prefix.to_owned(), test));
+        trials.extend(if_available(&target, tests.collect()));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Tests that leak on purpose run in separate processes. The last owner of a device may be one
     // of its threads, which is about to end.
-    if !child::is_one() && process::settle(stand_in::left_of_all, 0) > 0 {
-        let left = DEVICES.map(|device| format!("{device}: {}", stand_in::left(device)));
-        let left = left.join(", ");
-        say(&format!("the tests have left things behind: {left}"));
+    let unfreed = process::settle(emulated::unfreed, 0);
+    if !child::is_one() && unfreed > 0 {
+        say(&format!(
+            "the tests have not freed {unfreed} resources of emulated GPUs"
+        ));
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()
+}
+
+/// The tests of each wire of a device, and of the device, that apply to it.
+fn on_device(device: &'static str, per_wire: &[Test], per_device: &[Test]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for target in Target::all_of(device) {
+        let tests = per_wire.iter().filter(|test| (test.fits)(&target));
+        trials.extend(tests.map(|&test| trial(target, target.name(), test)));
+    }
+    let wire = WireKind::NATIVE;
+    let target = Target { device, wire };
+    let tests = per_device.iter().filter(|test| (test.fits)(&target));
+    trials.extend(tests.map(|&test| trial(target, target::device_name(device), test)));
+    if_available(&target, trials)
+}
+
+/// Tests, which are ignored if the device is missing.
+fn if_available(target: &Target, trials: Vec<Trial>) -> Vec<Trial> {
+    let Err(reason) = check_available(target) else {
+        return trials;
+    };
+    say_skipped(target.device, trials.len(), &reason);
+    let ignored = trials.into_iter();
+    ignored.map(|trial| trial.with_ignored_flag(true)).collect()
 }
 
 /// Whether the device and the suite's kernels for it exist.

@@ -27,7 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_fault_takes_nothing_else_along).only(|target| target.survives_faults()),
     test!(a_lost_device_is_an_error_of_each_task)
         .alone()
-        .only(|target| target.is_lost_by_faults() && !target.is_hardware()),
+        .only(Target::is_emu),
     test!(a_failed_call_fails_what_depends_on_it),
     test!(misuse_is_named),
     test!(parameters_are_asked_once),

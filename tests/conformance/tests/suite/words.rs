@@ -40,7 +40,7 @@ const ONE: Grid = Grid {
 
 fn plain(target: &Target) -> Session {
     let runtime = target.builder().build().unwrap();
-    Session::on(&runtime, &c_plain(target), &Functions::new())
+    Session::on(&runtime, &c_plain(), &Functions::new())
 }
 
 fn calling(target: &Target) -> Session {
@@ -48,7 +48,7 @@ fn calling(target: &Target) -> Session {
     // SAFETY: the image is the suite's own, whose kernels send the arguments that `lookup` takes.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
     let runtime = target.builder().build().unwrap();
-    Session::on(&runtime, &c_words(target), &functions)
+    Session::on(&runtime, &c_words(), &functions)
 }
 
 fn run(session: &Session, kernel: &str, words: &[u64]) -> Result<Report, RuntimeError> {
@@ -202,7 +202,7 @@ fn functions_at_the_same_time(target: &Target) {
 
 fn a_function_fails_calls(target: &Target) {
     let runtime = target.builder().build().unwrap();
-    let session = Session::on(&runtime, &c_words(target), &Functions::new());
+    let session = Session::on(&runtime, &c_words(), &Functions::new());
     let (_, result) = call_by_threads(&session);
     match result.unwrap_err() {
         RuntimeError::Launch(LaunchError::Call { kernel, failed, .. }) => {
@@ -269,11 +269,11 @@ fn a_function_in_a_host_function(target: &Target) {
     let mut functions = Functions::new();
     // SAFETY: the image is the suite's own, whose kernels send the arguments that `nest` takes.
     unsafe { functions.add_raw("lookup", nest).unwrap() };
-    let outer = Session::on(&runtime, &c_words(target), &functions);
+    let outer = Session::on(&runtime, &c_words(), &functions);
     let mut functions = Functions::new();
     // SAFETY: the image is the suite's own, whose kernels send the arguments that `lookup` takes.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
-    let inner = Session::on(&runtime, &c_words(target), &functions);
+    let inner = Session::on(&runtime, &c_words(), &functions);
     let [number, result, others] = [0; 3].map(|_: u8| inner.zeroed::<u64>(1));
     let kernel = inner.program.kernel("call_once").unwrap();
     let words = [0, number.address().0, result.address().0];

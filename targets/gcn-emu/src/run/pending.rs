@@ -1,0 +1,149 @@
+//! Memory operations of a wave that have been issued and are not complete, in weak memory mode.
+
+use super::access::Element;
+use super::counters::Counters;
+use super::space::Space;
+
+/// A part of a store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredPiece {
+    pub(super) lane: usize,
+    pub(super) place: (Space, u64),
+    pub(super) bytes: u32,
+    pub(super) value: u128,
+}
+
+impl StoredPiece {
+    /// Whether it stores to some of these bytes.
+    pub(super) fn overlaps(&self, (space, address): (Space, u64), bytes: u32) -> bool {
+        self.place.0 == space
+            && self.place.1 < address.saturating_add(bytes.into())
+            && address < self.place.1.saturating_add(self.bytes.into())
+    }
+}
+
+/// An operation that is not complete.
+#[derive(Debug)]
+pub(super) enum Operation {
+    /// Elements that registers receive: lanes and values.
+    Load {
+        row: usize,
+        element: Element,
+        values: Vec<(usize, u128)>,
+    },
+    /// Words that scalar registers receive.
+    ScalarLoad { first: u8, words: Vec<u32> },
+    /// Elements that memory receives; none if it has them already. Counters count in order, whatever
+    /// the order in which memory receives stores.
+    Store(Vec<StoredPiece>),
+}
+
+/// The operations of a wave, the oldest first.
+#[derive(Debug)]
+pub(super) struct Pending {
+    operations: Vec<(Operation, Counters)>,
+    /// Those of the instruction that is being executed.
+    pub(super) loaded: Vec<(usize, u128)>,
+    pub(super) stored: Vec<StoredPiece>,
+    random: Random,
+}
+
+/// Random numbers, the same for the same seed. Source: Marsaglia, "Xorshift RNGs" (2003).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % end
+    }
+}
+
+impl Pending {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            operations: Vec::new(),
+            loaded: Vec::new(),
+            stored: Vec::new(),
+            random: Random::new(seed),
+        }
+    }
+
+    pub(super) fn add(&mut self, operation: Operation, counters: Counters) {
+        self.operations.push((operation, counters));
+    }
+
+    /// Takes the oldest operation that a wait for a counter completes, if more than `most` may be
+    /// outstanding.
+    pub(super) fn take_waited(&mut self, counter: usize, most: usize) -> Option<Operation> {
+        loop {
+            let counted = |(_, counters): &(Operation, Counters)| counters.has(counter);
+            if self.operations.iter().filter(|it| counted(it)).count() <= most {
+                return None;
+            }
+            let at = self.operations.iter().position(counted)?;
+            let (_, counters) = &mut self.operations[at];
+            if counters.remove(counter) {
+                return Some(self.operations.remove(at).0);
+            }
+        }
+    }
+
+    /// Takes the oldest store to some of these bytes.
+    pub(super) fn take_store_to(&mut self, place: (Space, u64), bytes: u32) -> Option<Operation> {
+        let overlaps = |(operation, _): &(Operation, Counters)| match operation {
+            Operation::Store(pieces) => pieces.iter().any(|piece| piece.overlaps(place, bytes)),
+            Operation::Load { .. } | Operation::ScalarLoad { .. } => false,
+        };
+        let at = self.operations.iter().position(overlaps)?;
+        self.take_pieces(at)
+    }
+
+    /// Takes the content of a store, which goes on to be counted.
+    fn take_pieces(&mut self, at: usize) -> Option<Operation> {
+        let Operation::Store(pieces) = &mut self.operations[at].0 else {
+            return None;
+        };
+        Some(Operation::Store(std::mem::take(pieces)))
+    }
+
+    /// Takes a store that happens to complete now. Stores to the same bytes stay in order.
+    pub(super) fn take_by_chance(&mut self) -> Option<Operation> {
+        const RARITY: u64 = 16;
+        if self.operations.is_empty() || self.random.below(RARITY) != 0 {
+            return None;
+        }
+        let at = self.random.below(self.operations.len() as u64) as usize;
+        let Operation::Store(pieces) = &self.operations[at].0 else {
+            return None;
+        };
+        let older = self.operations[..at].iter().position(|(operation, _)| {
+            let Operation::Store(others) = operation else {
+                return false;
+            };
+            let mut pairs = pieces
+                .iter()
+                .flat_map(|piece| others.iter().map(move |other| (piece, other)));
+            pairs.any(|(piece, other)| other.overlaps(piece.place, piece.bytes))
+        });
+        self.take_pieces(older.unwrap_or(at))
+    }
+
+    /// Takes the oldest operation if there are as many as counters count.
+    pub(super) fn take_excess(&mut self) -> Option<Operation> {
+        const MAX: usize = 63;
+        (self.operations.len() > MAX).then(|| self.operations.remove(0).0)
+    }
+
+    /// Takes the oldest operation.
+    pub(super) fn take_any(&mut self) -> Option<Operation> {
+        (!self.operations.is_empty()).then(|| self.operations.remove(0).0)
+    }
+}

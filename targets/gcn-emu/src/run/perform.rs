@@ -1,0 +1,76 @@
+//! Performing the access of a lane.
+
+use std::sync::atomic::{Ordering, fence};
+
+use super::access::{Access, Action};
+use super::address::Memory;
+use super::counters::Counters;
+use super::group::Group;
+use super::operand::Target;
+use super::registers::{read, write};
+use super::space::Space;
+use super::wave::Wave;
+use super::weak;
+use crate::fault::FaultKind;
+
+/// Performs the access of a lane.
+#[inline]
+pub(super) fn perform(
+    wave: &mut Wave,
+    group: &mut Group,
+    lane: usize,
+    place: (Space, u64),
+    access: &Access,
+    dst: Target,
+) -> Result<(), FaultKind> {
+    let (data, dst) = (usize::from(access.data), rows_of(dst));
+    let mut memory = Memory { wave, group, lane };
+    if memory.wave.pending.is_some() {
+        return weak::perform(&mut memory, place, access);
+    }
+    match access.action {
+        Action::Load(element) => {
+            let loaded = memory.load(place, element.bytes)?;
+            write(memory.wave, lane, dst, element, loaded);
+        }
+        Action::Store(element) => {
+            let words = read(memory.wave, lane, data, element);
+            memory.store(place, element.bytes, words)?;
+        }
+        Action::Atomic(op, element, returns) => {
+            let one = read(memory.wave, lane, data, element) as u64;
+            let two = match op.data() {
+                1 => 0,
+                _ => read(memory.wave, lane, usize::from(access.second), element) as u64,
+            };
+            let old = memory.update(place, element.bytes, op, [one, two])?;
+            if returns {
+                write(memory.wave, lane, dst, element, old.into());
+            }
+        }
+        Action::Fence(_) => {}
+    }
+    Ok(())
+}
+
+fn rows_of(dst: Target) -> usize {
+    match dst {
+        Target::Vector(row) => usize::from(row),
+        Target::Scalar(_) | Target::None => 0,
+    }
+}
+
+/// Ends an instruction whose accesses are performed.
+pub(super) fn finish(wave: &mut Wave, access: &Access, dst: Target, counters: Counters) {
+    if wave.pending.is_some() {
+        weak::issue(wave, access.action, dst, counters);
+    }
+}
+
+/// An instruction on caches. There are none, but in weak memory mode.
+pub(super) fn invalidate(group: &mut Group, levels: [bool; 2]) {
+    fence(Ordering::SeqCst);
+    if let Some(caches) = &mut group.caches {
+        caches.invalidate(levels);
+    }
+}
