@@ -48,6 +48,9 @@ pub struct Env {
     /// `REVOFF_EMU_PATIENCE`: time without progress after which looping threads count as
     /// deadlocked, 1 to 1000000 seconds.
     pub emu_patience: Option<Duration>,
+    /// `REVOFF_EMU_WEAK`: a seed, from 1 on; emulated AMD GPUs delay stores and keep old content in caches
+    /// as far as AMD's memory model allows it.
+    pub emu_weak: Option<u64>,
 }
 
 /// A variable of the environment.
@@ -63,7 +66,7 @@ pub struct Variable {
 }
 
 /// All variables.
-pub const VARIABLES: [Variable; 11] = [
+pub const VARIABLES: [Variable; 12] = [
     Variable {
         name: "GOMP_REVERSE_OFFLOAD_THREADS",
         meaning: "maximum number of host threads that serve calls, 1 to 1024 (8)",
@@ -156,6 +159,16 @@ pub const VARIABLES: [Variable; 11] = [
         expected: "a whole number of seconds from 1 to 1000000",
         set: |env, text| {
             env.emu_patience = Some(seconds(text)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_EMU_WEAK",
+        meaning: "a seed from 1 on: emulated AMD GPUs delay stores and keep old content in caches as \
+                  far as AMD's memory model allows it (off)",
+        expected: "a whole number from 1 on",
+        set: |env, text| {
+            env.emu_weak = Some(number(text, 1..=u64::MAX)?);
             Some(())
         },
     },

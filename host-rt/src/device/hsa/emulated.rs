@@ -31,6 +31,7 @@ impl Emulated {
                     lane: [trace.thread, 0, 0],
                     sink: Arc::clone(&trace.sink),
                 }),
+                weak: env.emu_weak,
             },
             memory,
             is_strict: true,

@@ -136,6 +136,12 @@ impl Pending {
         self.take_pieces(older.unwrap_or(at))
     }
 
+    /// Takes the oldest operation if there are as many as counters count.
+    pub(super) fn take_excess(&mut self) -> Option<Operation> {
+        const MAX: usize = 63;
+        (self.operations.len() > MAX).then(|| self.operations.remove(0).0)
+    }
+
     /// Takes the oldest operation.
     pub(super) fn take_any(&mut self) -> Option<Operation> {
         (!self.operations.is_empty()).then(|| self.operations.remove(0).0)

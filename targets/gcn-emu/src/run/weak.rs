@@ -190,10 +190,11 @@ pub(super) fn wait(wave: &mut Wave, group: &mut Group, most: [usize; COUNTERS]) 
     }
 }
 
-/// Completes a store now and then.
+/// Completes a store now and then, and the oldest operation of too many.
 pub(super) fn tick(wave: &mut Wave, group: &mut Group) {
     let pending = wave.pending.as_mut();
-    if let Some(operation) = pending.and_then(|pending| pending.take_by_chance()) {
+    let chosen = pending.and_then(|it| it.take_excess().or_else(|| it.take_by_chance()));
+    if let Some(operation) = chosen {
         complete(wave, group, operation);
     }
 }
