@@ -1,4 +1,4 @@
-//! `revoff emulate`: runs a program with the emulated driver in place of NVIDIA's.
+//! `revoff emulate`: runs a program with the emulated drivers in place of the vendors'.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,29 +14,31 @@ use crate::output;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The program finds the emulated driver, libcuda.so.1, before any other one. It runs PTX:
-programs that contain only machine code for GPUs (cubins) do not run.
+The program finds the emulated drivers, libcuda.so.1 and libhsa-runtime64.so.1, before any
+other ones. There are GPUs of one vendor, that of --device. NVIDIA's run PTX: programs that
+contain only machine code for them (cubins) do not run. AMD's run code objects.
 
   revoff emulate -- ./program arguments
   revoff emulate --device sm_80 --devices 2 -- python3 train.py
+  revoff emulate --device gfx90a -- ./program arguments
   LD_LIBRARY_PATH=$(revoff emulate --path) ./program
 
 Faults of kernels are printed with the thread, the line and the address. Exit status: that
 of the program; 2 the command line is invalid.")]
 pub(crate) struct Options {
-    /// The GPU's architecture [default: sm_90, or REVOFF_EMU_ARCH]
-    #[arg(long, value_name = "SM")]
+    /// The GPU's architecture, such as sm_90 or gfx90a [default: sm_90, or REVOFF_EMU_ARCH]
+    #[arg(long, value_name = "ARCH")]
     device: Option<String>,
 
     /// How many of them [default: 1, or REVOFF_EMU_DEVICES]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=64))]
     devices: Option<u32>,
 
-    /// Report races: unordered accesses of threads to the same memory are faults
+    /// Report races: unordered accesses of threads to the same memory are faults (NVIDIA)
     #[arg(long)]
     check: bool,
 
-    /// Print what each kernel does on the bus
+    /// Print what each kernel does on the bus (NVIDIA)
     #[arg(long)]
     costs: bool,
 
@@ -54,12 +56,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    match &options.device {
-        Some(device) if !is_architecture(device) => bail!(
-            "--device {device}: no architecture; there are {}",
-            host_rt::targets::device_arch::nvidia_names()
-        ),
-        _ => {}
+    if let Some(device) = &options.device {
+        check_device(device, options)?;
     }
     let folder = image_build::emulated_driver()?;
     if options.path {
@@ -99,8 +97,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     bail!("{}: {error}", Path::new(program).display())
 }
 
-fn is_architecture(device: &str) -> bool {
-    matches!(device.parse(), Ok(DeviceArch::Nvidia(sm)) if sm.exists())
+/// Checks that there are GPUs of this architecture, and that they have what the options ask for.
+fn check_device(device: &str, options: &Options) -> anyhow::Result<()> {
+    if matches!(device.parse(), Ok(DeviceArch::Nvidia(sm)) if sm.exists()) {
+        return Ok(());
+    }
+    ensure!(
+        device.parse::<hsa_emu::Arch>().is_ok(),
+        "--device {device}: no architecture; there are {}, {}",
+        host_rt::targets::device_arch::nvidia_names(),
+        hsa_emu::Arch::ALL.map(hsa_emu::Arch::name).join(", ")
+    );
+    for (option, is_set) in [("--check", options.check), ("--costs", options.costs)] {
+        ensure!(
+            !is_set,
+            "{option}: emulated AMD GPUs ({device}) cannot do that yet; leave it out"
+        );
+    }
+    Ok(())
 }
 
 /// Checks a thread's place, `BLOCK.THREAD`.

@@ -16,8 +16,16 @@ fn a_wrong_command_line_is_named() {
             "--device sm_9: no architecture; there are sm_30",
         ),
         (
-            &["--device", "gfx90a", "--", "true"],
-            "--device gfx90a: no architecture",
+            &["--device", "gfx9", "--", "true"],
+            "--device gfx9: no architecture",
+        ),
+        (
+            &["--device", "gfx90a", "--check", "--", "true"],
+            "--check: emulated AMD GPUs (gfx90a) cannot do that yet",
+        ),
+        (
+            &["--device", "gfx1100", "--costs", "--", "true"],
+            "--costs: emulated AMD GPUs (gfx1100) cannot do that yet",
         ),
         (&["--devices", "65", "--", "true"], "65 is not in 0..=64"),
         (&["--path", "--", "true"], "cannot be used with"),

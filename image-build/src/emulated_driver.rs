@@ -1,4 +1,4 @@
-//! The emulated driver of NVIDIA's GPUs as a library, and CUDA's runtime, for programs that are not ours.
+//! The emulated drivers of GPUs as libraries, and CUDA's runtime, for programs that are not ours.
 
 use std::env;
 use std::fs;
@@ -10,12 +10,12 @@ use crate::device::clean;
 use crate::error::{BuildError, io_at};
 use crate::messages;
 use crate::program::cache;
-use crate::version_script::link_with_versions;
+use crate::version_script::{STAYS_LOADED, link_with_versions};
 
 /// The workspace with the libraries.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
 /// The packages of the libraries.
-const PACKAGES: [&str; 2] = ["libcuda", "libcudart"];
+const PACKAGES: [&str; 3] = ["libcuda", "libcudart", "libhsa"];
 
 /// The variable that names a folder with the libraries, which are then not built.
 const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
@@ -25,14 +25,42 @@ const DRIVER: &str = "libcuda_emulated.so";
 /// Cargo's name of the runtime.
 const RUNTIME: &str = "libcudart_emulated.a";
 
-/// The versions of the runtime's symbols.
-const VERSIONS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../targets/cuda-emu/libcudart/versions.map"
-);
-
 /// The runtime as a shared object.
 const SHARED: &str = "libcudart.so.12";
+
+/// AMD's driver as a shared object.
+const ROCR: &str = "libhsa-runtime64.so.1";
+
+/// A shared object whose symbols have versions.
+struct Linked {
+    name: &'static str,
+    /// The static library that it is linked from.
+    library: &'static str,
+    /// The versions of its symbols.
+    versions: &'static str,
+    options: &'static [&'static str],
+}
+
+const LINKED: [Linked; 2] = [
+    Linked {
+        name: SHARED,
+        library: RUNTIME,
+        versions: concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../targets/cuda-emu/libcudart/versions.map"
+        ),
+        options: &[],
+    },
+    Linked {
+        name: ROCR,
+        library: "libhsa_emulated.a",
+        versions: concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../targets/hsa-emu/libhsa/versions.map"
+        ),
+        options: &[STAYS_LOADED],
+    },
+];
 
 /// Variables on which the build of a dependency depends, though its result does not: without them,
 /// programs with and without these variables share one driver.
@@ -46,16 +74,18 @@ const CUDA_VARIABLES: [&str; 6] = [
 ];
 
 /// The names that programs and linkers look for, and the files that they name.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 7] = [
     ("libcuda.so.1", DRIVER),
     ("libcuda.so", DRIVER),
     (SHARED, SHARED),
     ("libcudart.so", SHARED),
     ("libcudart_static.a", RUNTIME),
+    (ROCR, ROCR),
+    ("libhsa-runtime64.so", ROCR),
 ];
 
-/// Builds `libcuda.so.1` and `libcudart.so.12`, where that is not done yet, and returns the folder that has
-/// nothing else. The environment may name another one.
+/// Builds `libcuda.so.1`, `libcudart.so.12` and `libhsa-runtime64.so.1`, where that is not done yet, and returns the
+/// folder that has nothing else. The environment may name another one.
 ///
 /// # Errors
 /// They cannot be built, or the folder cannot be written.
@@ -73,11 +103,13 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     }
     let target = cache()?.join("emulated");
     if !target.exists() {
-        messages::note("Building the emulated driver, which is kept");
+        messages::note("Building the emulated drivers, which are kept");
     }
     build(&target)?;
     let release = target.join("release");
-    link_runtime(&release)?;
+    for object in &LINKED {
+        object.link(&release)?;
+    }
     let folder = target.join("lib");
     fs::create_dir_all(&folder).map_err(io_at(&folder))?;
     for (name, file) in NAMES {
@@ -108,22 +140,24 @@ fn build(target: &Path) -> Result<(), BuildError> {
     let status = command.status().map_err(io_at(Path::new("cargo")))?;
     if !status.success() {
         return Err(BuildError::Request(format!(
-            "the emulated driver was not built (from {SOURCES}): cargo has said why"
+            "the emulated drivers were not built (from {SOURCES}): cargo has said why"
         )));
     }
     Ok(())
 }
 
-/// Links the runtime, unless that was done after it was built.
-fn link_runtime(release: &Path) -> Result<(), BuildError> {
-    let (library, shared) = (release.join(RUNTIME), release.join(SHARED));
-    let versions = Path::new(VERSIONS);
-    if is_up_to_date(&shared, &[&library, versions])? {
-        return Ok(());
+impl Linked {
+    /// Links it, unless that was done after its library was built.
+    fn link(&self, release: &Path) -> Result<(), BuildError> {
+        let (library, shared) = (release.join(self.library), release.join(self.name));
+        let versions = Path::new(self.versions);
+        if is_up_to_date(&shared, &[&library, versions])? {
+            return Ok(());
+        }
+        let new = release.join(format!("{}.{}", self.name, std::process::id()));
+        link_with_versions(&library, versions, self.name, self.options, &new)?;
+        fs::rename(&new, &shared).map_err(io_at(&shared))
     }
-    let new = release.join(format!("{SHARED}.{}", std::process::id()));
-    link_with_versions(&library, versions, SHARED, &new)?;
-    fs::rename(&new, &shared).map_err(io_at(&shared))
 }
 
 /// Whether a file exists and is at least as new as all of its sources.

@@ -47,7 +47,7 @@ pub use file::{Images, images, write_file};
 pub use host::{c_image, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
-pub use version_script::link_with_versions;
+pub use version_script::{STAYS_LOADED, link_with_versions};
 pub use work::WORK;
 
 /// The file name of images of the kernel crate in the folder `dir`.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
-use image_build::link_with_versions;
+use image_build::{STAYS_LOADED, link_with_versions};
 
 /// A plugin.
 struct Plugin {
@@ -13,8 +13,8 @@ struct Plugin {
     built: &'static str,
     /// The name under which it is loaded.
     loaded: &'static str,
-    /// For a static library that becomes a shared object: the version script of its symbols.
-    versions: Option<&'static str>,
+    /// For a static library that becomes a shared object: the version script of its symbols, and more options.
+    versions: Option<(&'static str, &'static [&'static str])>,
 }
 
 const PLUGINS: [Plugin; 6] = [
@@ -41,20 +41,20 @@ const PLUGINS: [Plugin; 6] = [
         package: "libcudart",
         built: "libcudart_emulated.a",
         loaded: "emulated/libcudart.so.12",
-        versions: Some("targets/cuda-emu/libcudart/versions.map"),
+        versions: Some(("targets/cuda-emu/libcudart/versions.map", &[])),
     },
     // AMD's runtime, emulated.
     Plugin {
         package: "libhsa",
-        built: "libhsa_emulated.so",
+        built: "libhsa_emulated.a",
         loaded: "emulated/libhsa-runtime64.so.1",
-        versions: None,
+        versions: Some(("targets/hsa-emu/libhsa/versions.map", &[STAYS_LOADED])),
     },
     Plugin {
         package: "libomptarget",
         built: "libomptarget.a",
         loaded: "libomptarget.so.22.1",
-        versions: Some("plugins/libomptarget/versions.map"),
+        versions: Some(("plugins/libomptarget/versions.map", &[])),
     },
 ];
 
@@ -86,9 +86,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
         // it.
         let _ = std::fs::remove_file(&to);
         match plugin.versions {
-            Some(versions) => {
+            Some((versions, options)) => {
                 let name = to.file_name().unwrap_or_default().to_string_lossy();
-                link_with_versions(from, &root.join(versions), &name, &to)?;
+                link_with_versions(from, &root.join(versions), &name, options, &to)?;
             }
             None => {
                 std::fs::copy(from, &to)

@@ -142,18 +142,20 @@ impl ForeignFunction for HostRegion {
         let Ok(device) = self.device() else {
             return false;
         };
-        args.iter().enumerate().any(|(at, arg)| match arg.kind.plain() {
-            MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
-            MapKind::TO_PSET if is_of_previous(args, at) => {
-                device.may_be_mapped(arg.addr, arg.size)
-            }
-            // The host learns a descriptor's target from the descriptor.
-            MapKind::TO_PSET => true,
-            MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
-                device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
-            }
-            _ => device.may_be_mapped(arg.addr, arg.size),
-        })
+        args.iter()
+            .enumerate()
+            .any(|(at, arg)| match arg.kind.plain() {
+                MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
+                MapKind::TO_PSET if is_of_previous(args, at) => {
+                    device.may_be_mapped(arg.addr, arg.size)
+                }
+                // The host learns a descriptor's target from the descriptor.
+                MapKind::TO_PSET => true,
+                MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
+                    device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
+                }
+                _ => device.may_be_mapped(arg.addr, arg.size),
+            })
     }
 
     fn may_have_mapped(&self, addr: u64, size: u64) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bus_cost::{CountCosts, ENTRY, Report};
 use emu_driver::calls::print_at_exit;
-use emu_driver::devices::{Devices, is_foreign};
+use emu_driver::devices::{Vendor, traced};
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
@@ -81,49 +81,28 @@ fn memory(default: u64) -> Result<u64, SettingError> {
     value("REVOFF_EMU_MEMORY", default, "a size from 1M to 1T", read)
 }
 
-/// The prefix of architectures.
-const PREFIX: &str = "sm_";
-
 /// The architectures of the GPUs, in their order.
 fn arches() -> Result<Vec<u32>, SettingError> {
-    let arch = |text: &str| match text.parse() {
+    let vendor = Vendor {
+        prefix: "sm_",
+        names: &targets::device_arch::nvidia_names(),
+        max: MAX_GPUS,
+        default: Some(DEFAULT_ARCH),
+    };
+    vendor.described(|text| match text.parse() {
         Ok(DeviceArch::Nvidia(sm)) if sm.exists() => Some(sm.number),
         _ => None,
-    };
-    // The variable may be for the GPUs of another vendor.
-    let arch_of_all = |text: &str| match is_foreign(text, PREFIX) {
-        true => Some(DEFAULT_ARCH),
-        false => arch(text),
-    };
-    let names = targets::device_arch::nvidia_names();
-    let expected = format!("one of {names}");
-    let all = value("REVOFF_EMU_ARCH", DEFAULT_ARCH, &expected, arch_of_all)?;
-    let expected = format!("a number up to {MAX_GPUS}, or a list of {names}");
-    let read = |text: &str| Devices::read(text, MAX_GPUS, PREFIX, arch);
-    let devices = value("REVOFF_EMU_DEVICES", Devices::Count(1), &expected, read)?;
-    Ok(match devices {
-        Devices::Count(count) => vec![all; count],
-        Devices::List(arches) => arches,
     })
 }
 
-/// The thread whose instructions are printed, `BLOCK.THREAD`.
+/// The thread whose instructions are printed.
 fn trace() -> Result<Option<Trace>, SettingError> {
-    let read = |text: &str| {
-        let (block, thread) = text.split_once('.')?;
-        let (block, thread) = (block.parse().ok()?, thread.parse().ok()?);
-        Some(Some(Trace {
-            block: [block, 0, 0],
-            thread: [thread, 0, 0],
-            sink: Arc::new(report),
-        }))
-    };
-    value(
-        "REVOFF_EMU_TRACE",
-        None,
-        "a block and a thread (as 0.31)",
-        read,
-    )
+    let traced = traced()?.map(|(block, thread)| Trace {
+        block: [block, 0, 0],
+        thread: [thread, 0, 0],
+        sink: Arc::new(report),
+    });
+    Ok(traced)
 }
 
 fn costs() -> CountCosts {

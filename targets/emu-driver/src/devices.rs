@@ -1,8 +1,64 @@
-//! The list of emulated GPUs in the environment.
+//! The emulated GPUs that the environment describes.
+
+use crate::process::{SettingError, value};
+
+/// The architecture of GPUs that are only counted.
+const ARCH: &str = "REVOFF_EMU_ARCH";
+/// How many GPUs there are, or their architectures.
+const DEVICES: &str = "REVOFF_EMU_DEVICES";
+/// The thread whose instructions are printed.
+const TRACE: &str = "REVOFF_EMU_TRACE";
+
+/// The GPUs of one vendor.
+pub struct Vendor<'a, A> {
+    /// The prefix of its architectures.
+    pub prefix: &'a str,
+    /// Their names, for messages.
+    pub names: &'a str,
+    /// The most GPUs.
+    pub max: usize,
+    /// The architecture if the environment names none, of any vendor: without one there are then no GPUs of this
+    /// vendor.
+    pub default: Option<A>,
+}
+
+impl<A: Clone> Vendor<'_, A> {
+    /// The architectures of the GPUs, in their order. `arch` reads the name of one.
+    ///
+    /// # Errors
+    /// A variable is invalid.
+    pub fn described(&self, arch: impl Fn(&str) -> Option<A>) -> Result<Vec<A>, SettingError> {
+        let names = self.names;
+        // GPUs of another vendor are that vendor's.
+        let read = |text: &str| match is_foreign(text, self.prefix) {
+            true => Some(None),
+            false => arch(text).map(Some),
+        };
+        let counted = value(ARCH, self.default.clone(), &format!("one of {names}"), read)?;
+        let expected = format!("a number up to {}, or a list of {names}", self.max);
+        let read = |text: &str| Devices::read(text, self.max, self.prefix, &arch);
+        Ok(match value(DEVICES, Devices::Count(1), &expected, read)? {
+            Devices::Count(count) => counted.map_or_else(Vec::new, |arch| vec![arch; count]),
+            Devices::List(arches) => arches,
+        })
+    }
+}
+
+/// The block and the thread in it whose instructions are printed, if the environment names one.
+///
+/// # Errors
+/// It is invalid.
+pub fn traced() -> Result<Option<(u32, u32)>, SettingError> {
+    let read = |text: &str| {
+        let (block, thread) = text.split_once('.')?;
+        Some(Some((block.parse().ok()?, thread.parse().ok()?)))
+    };
+    value(TRACE, None, "a block and a thread (as 0.31)", read)
+}
 
 /// GPUs that are alike, or the architecture of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Devices<A> {
+enum Devices<A> {
     /// How many there are.
     Count(usize),
     /// Their architectures.
@@ -13,8 +69,7 @@ pub enum Devices<A> {
 const PREFIXES: [&str; 2] = ["sm_", "gfx"];
 
 /// Whether a name is that of an architecture of another vendor than the one with `prefix`.
-#[must_use]
-pub fn is_foreign(name: &str, prefix: &str) -> bool {
+fn is_foreign(name: &str, prefix: &str) -> bool {
     let mut others = PREFIXES.iter().filter(|&&other| other != prefix);
     others.any(|other| name.starts_with(other))
 }
@@ -22,7 +77,7 @@ pub fn is_foreign(name: &str, prefix: &str) -> bool {
 impl<A> Devices<A> {
     /// Reads a number, or a list with commas of what `arch` reads, of at most `max` GPUs. Architectures of other
     /// vendors than the one with `prefix` are skipped: their driver reads the same list.
-    pub fn read(
+    fn read(
         text: &str,
         max: usize,
         prefix: &str,

@@ -3,7 +3,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`calls`] | counts of calls by function |
-//! | [`devices`] | the list of GPUs |
+//! | [`devices`] | the GPUs of the environment |
 //! | [`faults`] | injected failures |
 //! | [`fill`] | the contents of new memory |
 //! | [`pointers`] | arguments from C callers |

@@ -6,17 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use emu_driver::calls::print_at_exit;
-use emu_driver::devices::{Devices, is_foreign};
+use emu_driver::devices::{Vendor, traced};
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
-use gcn_emu::{Arch, Options};
+use gcn_emu::{Arch, Options, Trace};
 
 use crate::gpu::GpuOptions;
 use crate::memory::{MAX_GPUS, MAX_MEMORY};
 use crate::runtime::add_gpu;
 use crate::status::{Answer, Status};
-
-/// The architecture of a GPU that the environment does not name.
-const DEFAULT_ARCH: Arch = Arch::Gfx90a;
 
 /// Bytes of a GPU's memory.
 const MEMORY: RangeInclusive<u64> = 1 << 20..=MAX_MEMORY;
@@ -56,6 +53,7 @@ fn describe() -> Result<Vec<GpuOptions>, SettingError> {
                 "REVOFF_EMU_PATIENCE",
                 defaults.patience.as_secs(),
             )?),
+            trace: trace()?,
             ..Options::default()
         };
         Ok(GpuOptions {
@@ -78,29 +76,26 @@ fn memory() -> Result<u64, SettingError> {
     )
 }
 
-/// The prefix of architectures.
-const PREFIX: &str = "gfx";
-
 /// The architectures of the GPUs, in their order.
 fn arches() -> Result<Vec<Arch>, SettingError> {
-    let names = Arch::ALL.map(Arch::name).join(", ");
-    let arch = |text: &str| text.parse().ok();
-    // The variable may be for the GPUs of another vendor.
-    let arch_of_all = |text: &str| match is_foreign(text, PREFIX) {
-        true => Some(DEFAULT_ARCH),
-        false => arch(text),
+    let vendor = Vendor {
+        prefix: "gfx",
+        names: &Arch::ALL.map(Arch::name).join(", "),
+        max: MAX_GPUS,
+        // A program for NVIDIA's GPUs sees none of AMD's beside them, unless its user asks for it.
+        default: None,
     };
-    let expected = format!("one of {names}");
-    let all = value("REVOFF_EMU_ARCH", DEFAULT_ARCH, &expected, arch_of_all)?;
-    let expected = format!("a number up to {MAX_GPUS}, or a list of {names}");
-    let default = Devices::Count(1);
-    let read = |text: &str| Devices::read(text, MAX_GPUS, PREFIX, arch);
-    Ok(
-        match value("REVOFF_EMU_DEVICES", default, &expected, read)? {
-            Devices::Count(count) => vec![all; count],
-            Devices::List(arches) => arches,
-        },
-    )
+    vendor.described(|text| text.parse().ok())
+}
+
+/// The work-item whose instructions are printed.
+fn trace() -> Result<Option<Trace>, SettingError> {
+    let traced = traced()?.map(|(workgroup, item)| Trace {
+        workgroup: [workgroup, 0, 0],
+        lane: [item, 0, 0],
+        sink: Arc::new(report),
+    });
+    Ok(traced)
 }
 
 /// Says something to the user of a program that knows nothing of this runtime.

@@ -1,5 +1,5 @@
 //! Writes `src/bindings.rs` of `hsa-runtime-sys`: the parts of ROCr's headers that host-rt and the
-//! stand-in for ROCr use, and nothing else.
+//! emulated ROCr use, and nothing else.
 //!
 //! ```text
 //! cargo run -p hsa-bindings               # writes the file
