@@ -63,7 +63,8 @@ static PROGRAM: LazyLock<Option<[PathBuf; 2]>> = LazyLock::new(|| {
     is_built.then_some([program, linked])
 });
 
-/// Runs the program with options of `revoff emulate`, and with an argument.
+/// Runs the program with options of `revoff emulate`, and with an argument; `None` if there is no program.
+#[expect(clippy::print_stdout, reason = "what is skipped must be seen")]
 fn emulate(options: &[&str], how: &str) -> Option<Ended> {
     let Some([program, kernels]) = &*PROGRAM else {
         println!(

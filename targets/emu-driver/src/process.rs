@@ -66,14 +66,6 @@ pub fn number_in(
     value(name, default, &expected, read)
 }
 
-/// A size from the environment, as [`parse_bytes`] reads it.
-///
-/// # Errors
-/// It is no size.
-pub fn size(name: &'static str, default: u64) -> Result<u64, SettingError> {
-    value(name, default, "a size such as 16G", parse_bytes)
-}
-
 /// A size in bytes with an optional suffix K, M, G or T (powers of 1024).
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
@@ -96,15 +88,6 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         return None;
     }
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
-/// As [`number`].
-///
-/// # Panics
-/// It is not a number.
-#[must_use]
-pub fn setting(name: &'static str, default: u64) -> u64 {
-    number(name, default).unwrap_or_else(|reason| panic!("{reason}"))
 }
 
 /// Ignores poisoning: the data is consistent at every point where a panic could happen.
