@@ -8,8 +8,8 @@ use hsa_runtime_sys::{
     HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_DOMAIN,
     HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU,
     HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, HSA_DEVICE_TYPE_CPU, HSA_DEVICE_TYPE_GPU,
-    HSA_ISA_INFO_NAME, HSA_ISA_INFO_NAME_LENGTH, HSA_STATUS_SUCCESS, hsa_agent_info_t, hsa_agent_t,
-    hsa_isa_info_t, hsa_isa_t, hsa_status_t,
+    HSA_ISA_INFO_NAME, HSA_ISA_INFO_NAME_LENGTH, HSA_STATUS_ERROR_INVALID_AGENT,
+    HSA_STATUS_SUCCESS, hsa_agent_info_t, hsa_agent_t, hsa_isa_info_t, hsa_isa_t, hsa_status_t,
 };
 
 use super::runtime::{Runtime, check};
@@ -34,10 +34,13 @@ impl Agents {
         let mut agents = Self::default();
         for agent in all {
             // SAFETY: the kind of device is a number of this size.
-            match unsafe { info(rocr, agent, HSA_AGENT_INFO_DEVICE, 0u32)? } {
-                HSA_DEVICE_TYPE_GPU => agents.gpus.push(agent),
-                HSA_DEVICE_TYPE_CPU => agents.cpus.push(agent),
-                _ => {}
+            match unsafe { info(rocr, agent, HSA_AGENT_INFO_DEVICE, 0u32) } {
+                Ok(HSA_DEVICE_TYPE_GPU) => agents.gpus.push(agent),
+                Ok(HSA_DEVICE_TYPE_CPU) => agents.cpus.push(agent),
+                Ok(_) => {}
+                // An emulated GPU, which another thread has removed meanwhile.
+                Err(failure) if failure.code == HSA_STATUS_ERROR_INVALID_AGENT => {}
+                Err(failure) => return Err(failure),
             }
         }
         Ok(agents)

@@ -111,3 +111,23 @@ impl Drop for Emulated {
         hsa_emu::remove_gpu(self.number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::base::env::Env;
+    use crate::device;
+
+    /// Other threads may remove theirs while one looks for its own.
+    #[test]
+    fn gpus_come_and_go() {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        device::open("emu:gfx90a", &Env::default()).expect("a GPU of its own");
+                    }
+                });
+            }
+        });
+    }
+}
