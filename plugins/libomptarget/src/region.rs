@@ -14,7 +14,7 @@ use crate::device::private::Private;
 use crate::device::stream::Stream;
 use crate::mapping::map::{self, MapBatch};
 use crate::mapping::unmap;
-use crate::registry::device_runtime::{KernelEnvironment, Mode, WARP};
+use crate::registry::device_runtime::{KernelEnvironment, Mode};
 use crate::registry::{self, DeviceFunction, construct};
 use crate::report::message::{self, Failed};
 use crate::report::profile;
@@ -443,10 +443,11 @@ impl Region {
             }
         }
         let limits = kernel.limits().map_err(|error| message::failure(&error))?;
+        let lanes = self.device.runtime.arch().max_lanes();
         let mut asked = [self.thread_limit, self.threads[0]].into_iter();
         let threads = match asked.find(|&threads| threads > 0) {
-            // One more warp, for the thread that runs outside of `parallel` regions.
-            Some(threads) if environment.mode == Mode::Generic => threads.saturating_add(WARP),
+            // One more warp or wave, for the thread that runs outside of `parallel` regions.
+            Some(threads) if environment.mode == Mode::Generic => threads.saturating_add(lanes),
             Some(threads) => threads,
             None => THREADS.max(environment.min_threads.unwrap_or(0)),
         };

@@ -19,6 +19,12 @@ const INFO: &str = "LIBOMPTARGET_INFO";
 /// Minimum bytes of dynamic shared memory of a team.
 const SHARED_BYTES: &str = "LIBOMPTARGET_SHARED_MEMORY_SIZE";
 
+/// Bytes of memory from which device code allocates on AMD GPUs.
+const HEAP_BYTES: &str = "LIBOMPTARGET_HEAP_SIZE";
+
+/// The default of it.
+const DEFAULT_HEAP_BYTES: u32 = 128 << 20;
+
 /// LLVM's set of checks of its device runtime, as a number.
 const DEVICE_DEBUG: &str = "LIBOMPTARGET_DEVICE_RTL_DEBUG";
 
@@ -102,6 +108,15 @@ fn number(name: &str) -> u32 {
 pub(crate) fn shared_bytes() -> u32 {
     static BYTES: OnceLock<u32> = OnceLock::new();
     *BYTES.get_or_init(|| number(SHARED_BYTES))
+}
+
+/// Bytes of memory from which device code allocates on AMD GPUs.
+pub(crate) fn heap_bytes() -> u32 {
+    static BYTES: OnceLock<u32> = OnceLock::new();
+    *BYTES.get_or_init(|| match number(HEAP_BYTES) {
+        0 => DEFAULT_HEAP_BYTES,
+        bytes => bytes,
+    })
 }
 
 /// The checks of LLVM's device runtime.

@@ -7,7 +7,7 @@
 //! Source: the layouts in `libomptarget-nvptx-sm_70.bc` of LLVM 19, and in clang 22's code for
 //! `target teams reduction`.
 
-use host_rt::device::Global;
+use host_rt::device::{Fill, Global};
 use host_rt::{DeviceBuffer, Kernel, Program, Reservation};
 
 use crate::device::Device;
@@ -19,11 +19,11 @@ use crate::{registry, settings};
 /// The name of the [`DeviceEnvironment`].
 const DEVICE: &str = "__omp_rtl_device_environment";
 
+/// The name of a [`MemoryPool`]. Only images for AMD GPUs have it; on NVIDIA's, device code calls `malloc`.
+const POOL: &str = "__omp_rtl_device_memory_pool";
+
 /// The suffix of the names of kernels' environments.
 const KERNEL: &str = "_kernel_environment";
-
-/// Lanes of an NVIDIA warp.
-pub(crate) const WARP: u32 = 32;
 
 /// The environment of a device.
 #[repr(C)]
@@ -39,6 +39,13 @@ struct DeviceEnvironment {
     indirect_call_count: u64,
     /// Warps that run at the same time.
     parallelism: u64,
+}
+
+/// The memory from which device code allocates, for example variables that threads share.
+#[repr(C)]
+struct MemoryPool {
+    address: u64,
+    bytes: u64,
 }
 
 /// A function, or a table of virtual functions, to which the host has a pointer.
@@ -81,6 +88,7 @@ const _: () = {
     assert!(size_of::<DeviceEnvironment>() == 48);
     assert!(offset_of!(DeviceEnvironment, clock) == 16);
     assert!(offset_of!(DeviceEnvironment, parallelism) == 40);
+    assert!(size_of::<MemoryPool>() == 16);
     assert!(size_of::<Configuration>() == 28);
     assert!(offset_of!(Configuration, min_threads) == 4);
     assert!(offset_of!(Configuration, reduction_teams) == 24);
@@ -215,6 +223,8 @@ pub(crate) struct RuntimeData {
     idle: Option<DeviceBuffer>,
     /// The array of [`DeviceEnvironment::indirect_calls`].
     _calls: Option<DeviceBuffer>,
+    /// The memory of the [`MemoryPool`].
+    _pool: Option<DeviceBuffer>,
 }
 
 impl RuntimeData {
@@ -242,9 +252,10 @@ impl RuntimeData {
             memory.map_err(|error| message::failure(&error))
         };
         let table = (!words.is_empty()).then(|| upload(&words)).transpose()?;
+        let lanes = device.runtime.arch().max_lanes();
         let parallelism = kernels.filter_map(|kernel| {
             let limits = kernel.limits().ok()?;
-            Some(u64::from(limits.processors) * u64::from(limits.processor / WARP))
+            Some(u64::from(limits.processors) * u64::from(limits.processor / lanes))
         });
         let environment = DeviceEnvironment {
             debug_kind: settings::device_debug(),
@@ -261,10 +272,14 @@ impl RuntimeData {
             // SAFETY: a local without padding; this waits for the copy.
             unsafe { queue.copy_to_device(found.address, from, size_of::<DeviceEnvironment>()) }
         })?;
+        let pool = match global(program, POOL, size_of::<MemoryPool>())? {
+            Some(pool) => Some(fill_pool(device, pool)?),
+            None => None,
+        };
         let idle = Some(upload(
             &[0; size_of::<LaunchEnvironment>() / size_of::<u64>()],
         )?);
-        let buffers = [&idle, &table].into_iter().flatten();
+        let buffers = [&idle, &table, &pool].into_iter().flatten();
         let reserved = buffers
             .map(|memory| (memory.address(), memory.bytes()))
             .chain([(found.address, size_of::<DeviceEnvironment>() as u64)]);
@@ -274,6 +289,7 @@ impl RuntimeData {
                 .collect(),
             idle,
             _calls: table,
+            _pool: pool,
         })
     }
 
@@ -281,6 +297,23 @@ impl RuntimeData {
     pub(crate) fn idle(&self) -> u64 {
         self.idle.as_ref().map_or(0, |idle| idle.address().0)
     }
+}
+
+/// Gives an image its memory to allocate from.
+fn fill_pool(device: &Device, pool: Global) -> Result<DeviceBuffer, Failed> {
+    let bytes = u64::from(settings::heap_bytes());
+    let memory = device.runtime.alloc_filled(bytes, Fill::Any);
+    let memory = memory.map_err(|error| message::failure(&error))?;
+    let description = MemoryPool {
+        address: memory.address().0,
+        bytes,
+    };
+    let from = (&raw const description).cast();
+    device.copy(|queue| {
+        // SAFETY: a local without padding; this waits for the copy.
+        unsafe { queue.copy_to_device(pool.address, from, size_of::<MemoryPool>()) }
+    })?;
+    Ok(memory)
 }
 
 /// The program's variable `name`, of at least `bytes` bytes.
