@@ -142,15 +142,20 @@ impl ForeignFunction for HostRegion {
         let Ok(device) = self.device() else {
             return false;
         };
-        args.iter().any(|arg| match arg.kind.plain() {
-            MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
-            // The host learns a descriptor's target from the descriptor.
-            MapKind::TO_PSET => true,
-            MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
-                device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
-            }
-            _ => device.may_be_mapped(arg.addr, arg.size),
-        })
+        args.iter()
+            .enumerate()
+            .any(|(at, arg)| match arg.kind.plain() {
+                MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
+                MapKind::TO_PSET if is_of_previous(args, at) => {
+                    device.may_be_mapped(arg.addr, arg.size)
+                }
+                // The host learns a descriptor's target from the descriptor.
+                MapKind::TO_PSET => true,
+                MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
+                    device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
+                }
+                _ => device.may_be_mapped(arg.addr, arg.size),
+            })
     }
 
     fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
@@ -170,6 +175,21 @@ impl ForeignFunction for HostRegion {
         // SAFETY: the caller promises that the region can use the pointers.
         Ok(unsafe { self.call_with_pointers(pointers) }?)
     }
+}
+
+/// Whether the descriptor `args[at]` is one of the data before it, as GCC passes arrays of Fortran:
+/// the data, the descriptor, and the pointer in the descriptor. libgomp 14 may set this pointer to the
+/// copy of the descriptor, depending on their addresses, so it maps them only if it has to.
+fn is_of_previous(args: &[Arg], at: usize) -> bool {
+    let Some([data, _, pointer]) = at.checked_sub(1).and_then(|at| args.get(at..at + 3)) else {
+        return false;
+    };
+    let is_data = data.size > 0 && (data.kind.reads_device() || data.kind.writes_device());
+    let is_pointer = matches!(
+        pointer.kind.plain(),
+        MapKind::POINTER | MapKind::ALWAYS_POINTER
+    );
+    is_data && is_pointer && pointer.addr == args[at].addr
 }
 
 /// Turns sections of length zero of data that is not mapped into values: GCC passes them for pointers
@@ -365,6 +385,16 @@ mod tests {
             // One mapped argument is enough.
             let other = super::tests::arg(16, 8, MapKind::TO);
             assert_eq!(region.must_map(&[other, arg]), by_libgomp, "{arg:?}");
+        }
+        for (data, descriptor, by_libgomp) in
+            [(16, 4096, false), (a, 4096, true), (16, a + 8, true)]
+        {
+            let args = [
+                arg(data, 8, MapKind::TOFROM),
+                arg(descriptor, 24, MapKind::TO_PSET),
+                arg(descriptor, 0, MapKind::ALWAYS_POINTER),
+            ];
+            assert_eq!(region.must_map(&args), by_libgomp, "{args:?}");
         }
     }
 

@@ -122,7 +122,10 @@ int main(void)
         for (int y = M - 1; y >= 0; y--)
             for (int z = 0; z < M; z += 1)
                 grid[x][y][z] = x * 100 + y * 10 + z;
+    /* GCC 14 cannot compile this for AMD GPUs. */
+#ifndef COMPAT_AMD
 #pragma omp target parallel for collapse(2) map(tofrom : triangle)
+#endif
     for (int x = 0; x < M; x++)
         for (int y = x; y < M; y++)
             triangle[x][y] += x * 10 + y + 1;

@@ -251,7 +251,11 @@ int main()
     it.advance();
     double factor = 0.5;
     printf("%g %g\n", it.sum([=](double x) { return x * factor; }), it.sum([](double x) { return std::fmod(x, 8.0); }));
-    printf("%d %u %lld %d\n", over(57), over(100u), over(200LL), int(over<short>(30)));
+    printf("%d %u %lld\n", over(57), over(100u), over(200LL));
+    /* GCC 14 has no libatomic for AMD GPUs. */
+#ifndef COMPAT_AMD
+    printf("%d\n", int(over<short>(30)));
+#endif
 
     return finish();
 }

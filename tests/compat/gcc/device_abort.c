@@ -1,6 +1,7 @@
 /* A kernel that calls abort(): the program ends with an error.
    ends: error
-   output: on the device */
+   output: on the device
+   amd: no, there it is `device_abort` of gcn/, which ends by a signal */
 #include "check.h"
 #pragma omp requires reverse_offload
 

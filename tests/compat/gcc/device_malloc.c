@@ -2,7 +2,8 @@
    program ends with an error that names the address.
    ends: error
    output: cannot call host function
-   output: memory that a kernel allocated */
+   output: memory that a kernel allocated
+   amd: no, their heap is memory that the host can copy */
 #include "check.h"
 #pragma omp requires reverse_offload
 

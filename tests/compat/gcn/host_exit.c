@@ -1,6 +1,6 @@
 /* A host region ends the process, while its kernel waits for it.
    ends: exit 3
-   stock: any */
+   stock: exit 1 */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

@@ -1,6 +1,6 @@
 /* A kernel accesses memory that is not allocated.
    ends: error
-   stock: any
+   stock: signal 6
    output: main._omp_fn.0
    output: 0xdead0000 */
 #include "../gcc/check.h"

@@ -24,6 +24,8 @@ pub struct Offload {
     pub options: &'static str,
     /// Its option for an architecture, up to the name.
     arch: &'static str,
+    /// A macro of C and C++, for the few constructs that the compiler for these GPUs lacks.
+    macro_name: &'static str,
     /// The name by which libgomp finds its plugin.
     pub plugin: &'static str,
 }
@@ -35,6 +37,7 @@ pub const NVPTX: Offload = Offload {
     // Some compilers' default is an architecture without reverse offload.
     options: "-misa=sm_35",
     arch: "-misa=",
+    macro_name: "COMPAT_NVIDIA",
     plugin: "libgomp-plugin-nvptx.so.1",
 };
 
@@ -45,6 +48,7 @@ pub const AMDGCN: Offload = Offload {
     // GCC's default is an architecture that no tests have.
     options: "-march=gfx90a",
     arch: "-march=",
+    macro_name: "COMPAT_AMD",
     plugin: "libgomp-plugin-gcn.so.1",
 };
 
@@ -234,6 +238,9 @@ impl Gcc {
             let mut command = self.command(&folder, &self.compiler(language));
             command.args([build.level, "-fopenmp"]);
             command.arg(format!("-foffload={target}"));
+            if language != Language::Fortran {
+                command.arg(format!("-D{}", self.offload.macro_name));
+            }
             let own = program.offload.iter().map(String::as_str);
             for options in own.chain([options]).filter(|options| !options.is_empty()) {
                 command.arg(format!("-foffload-options={target}={options}"));

@@ -50,6 +50,10 @@ const EMULATED: &str = "emulated";
 /// The variable that lists the GPUs of the emulated runtime.
 const GPUS: &str = "REVOFF_EMU_DEVICES";
 
+/// The compute units of each emulated GPU, on every machine. Some programs have kernels that wait for
+/// each other.
+const UNITS: (&str, &str) = ("REVOFF_EMU_THREADS", "4");
+
 /// The error that `calls` finds without a device.
 const ON_THE_HOST: &str = "data.initial is 1, expected 0";
 
@@ -184,6 +188,7 @@ impl Bench {
             command.env("OMP_TARGET_OFFLOAD", "mandatory");
             // libgomp also loads the plugin for NVIDIA GPUs, which finds none in this list.
             command.env(GPUS, format!("{arch},{arch}"));
+            command.env(UNITS.0, UNITS.1);
             if place.gpus == Gpus::Linked {
                 command.env("REVOFF_DEVICE", format!("emu:{arch},emu:{arch}"));
             }
