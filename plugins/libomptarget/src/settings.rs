@@ -173,7 +173,7 @@ pub(crate) fn devices() -> Option<Vec<String>> {
     let names: Vec<_> = list.split(',').map(|name| name.trim().to_owned()).collect();
     if let Some(wrong) = names.iter().find(|name| !is_device(name)) {
         let what = format!(
-            "{DEVICE}={list}: `{wrong}` is not a device: expected names such as `host`, `emu`, `emu:sm_60`, `cuda` or \
+            "{DEVICE}={list}: `{wrong}` is not a device: expected names such as `host`, `emu`, `emu:sm_60`, `emu:gfx90a`, `cuda` or \
              `cuda:1` (`revoff devices` lists the devices of this machine)"
         );
         message::fatal(1, &what);
@@ -187,7 +187,7 @@ fn is_device(name: &str) -> bool {
     let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
     match kind {
         "host" => name == kind,
-        "emu" => name == kind || rest.starts_with("sm_"),
+        "emu" => name == kind || ["sm_", "gfx"].iter().any(|vendor| rest.starts_with(vendor)),
         "cuda" | "hsa" => name == kind || (!rest.is_empty() && is_number),
         _ => false,
     }
@@ -199,7 +199,15 @@ mod tests {
 
     #[test]
     fn names_of_devices() {
-        for name in ["host", "emu", "emu:sm_60", "cuda", "cuda:12", "hsa:0"] {
+        for name in [
+            "host",
+            "emu",
+            "emu:sm_60",
+            "emu:gfx90a",
+            "cuda",
+            "cuda:12",
+            "hsa:0",
+        ] {
             assert!(is_device(name), "{name}");
         }
         for name in [

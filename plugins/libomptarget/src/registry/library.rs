@@ -178,20 +178,22 @@ unsafe fn read_entry(address: *mut c_void, name: Name, size: u64, flags: u32) ->
 
 /// Whether a device of this name may run the image.
 pub(crate) fn suits(device: &str, image: &Image) -> bool {
-    let kind = device.split(':').next().unwrap_or(device);
+    let (kind, arch) = device.split_once(':').unwrap_or((device, ""));
+    let is_amd = kind == "hsa" || kind == "emu" && arch.starts_with("gfx");
+    let is_nvidia = !is_amd && (kind == "cuda" || kind == "emu");
     match image.format() {
         Format::SharedObject(_) => kind == "host",
-        Format::Ptx => kind == "emu" || kind == "cuda",
+        Format::Ptx => is_nvidia,
         Format::Cubin | Format::Fatbin => kind == "cuda",
-        Format::CodeObject => kind == "hsa",
+        Format::CodeObject => is_amd,
         // Its members are for several devices; an open device selects one.
         _ => image.members().iter().any(|member| {
-            let is_gpu = member.triple.starts_with("nvptx");
-            let is_amd = member.triple.starts_with("amdgcn");
-            match kind {
-                "emu" | "cuda" => is_gpu,
-                "hsa" => is_amd,
-                _ => !is_gpu && !is_amd,
+            let for_nvidia = member.triple.starts_with("nvptx");
+            let for_amd = member.triple.starts_with("amdgcn");
+            match (is_nvidia, is_amd) {
+                (true, _) => for_nvidia,
+                (_, true) => for_amd,
+                _ => !for_nvidia && !for_amd,
             }
         }),
     }
