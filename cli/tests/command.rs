@@ -94,7 +94,7 @@ fn unknown_names_list_what_exists() {
     assert!(
         run(revoff().args(["run", "--help"]))
             .answer()
-            .contains("host, emu[:sm_NN]")
+            .contains("host, emu[:sm_NN|:gfxNNN]")
     );
 }
 
