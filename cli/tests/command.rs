@@ -59,7 +59,7 @@ fn unknown_names_list_what_exists() {
     let wires = ["`smoke`", "native", "gcc-ring", "gcn-queue", "gcc-slot"];
     run(revoff().args(["run", "x.so", "--kernel", "k", "--wire", "smoke"])).refused(&wires);
     run(revoff().args(["bench", "--wires", "native,smoke"])).refused(&wires);
-    let names = "names are host, emu[:sm_NN], cuda[:N], hsa[:N]";
+    let names = "names are host, emu[:sm_NN|:gfxNNN], cuda[:N], hsa[:N]";
     let devices = ["`gpu9`", names];
     run(revoff().args(["bench", "--device", "gpu9"])).refused(&devices);
     run(revoff().args([
@@ -94,7 +94,7 @@ fn unknown_names_list_what_exists() {
     assert!(
         run(revoff().args(["run", "--help"]))
             .answer()
-            .contains("host, emu[:sm_NN]")
+            .contains("host, emu[:sm_NN|:gfxNNN]")
     );
 }
 

@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// The forms of device names, for help texts: `host, emu[:sm_NN], ..`.
+/// The forms of device names, for help texts: `host, emu[:sm_NN|:gfxNNN], ..`.
 #[must_use]
 pub fn names() -> String {
     let names = KINDS.iter().map(|kind| match kind.found {

@@ -63,8 +63,9 @@ fn a_source_may_be_the_destination() {
 #[test]
 fn all_code_of_a_machine_has_the_same_results() {
     let operation = named("v_fma_f32");
-    let src: [Row; 3] =
-        std::array::from_fn(|at| std::array::from_fn(|lane| (lane * 7 + at) as u32 * 0x0123_4567));
+    let src: [Row; 3] = std::array::from_fn(|at| {
+        std::array::from_fn(|lane| ((lane * 7 + at) as u32).wrapping_mul(0x0123_4567))
+    });
     let mut dst = [[0; LANES]; 2];
     for (row, run) in dst
         .iter_mut()
