@@ -44,7 +44,7 @@ int main(void) {
     #pragma omp target map(tofrom : alone, sequence)
     {
         alone = ask(20);
-        #pragma omp parallel num_threads(32)
+        #pragma omp parallel num_threads(64)
         {
             #pragma omp single
             tell();
