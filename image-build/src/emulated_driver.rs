@@ -35,7 +35,7 @@ const ROCR: &str = "libhsa-runtime64.so.1";
 struct Linked {
     name: &'static str,
     /// The static library that it is linked from.
-    library: &'static str,
+    archive: &'static str,
     /// The versions of its symbols.
     versions: &'static str,
     options: &'static [&'static str],
@@ -44,7 +44,7 @@ struct Linked {
 const LINKED: [Linked; 2] = [
     Linked {
         name: SHARED,
-        library: RUNTIME,
+        archive: RUNTIME,
         versions: concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../targets/cuda-emu/libcudart/versions.map"
@@ -53,7 +53,7 @@ const LINKED: [Linked; 2] = [
     },
     Linked {
         name: ROCR,
-        library: "libhsa_emulated.a",
+        archive: "libhsa_emulated.a",
         versions: concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../targets/hsa-emu/libhsa/versions.map"
@@ -149,7 +149,7 @@ fn build(target: &Path) -> Result<(), BuildError> {
 impl Linked {
     /// Links it, unless that was done after its library was built.
     fn link(&self, release: &Path) -> Result<(), BuildError> {
-        let (library, shared) = (release.join(self.library), release.join(self.name));
+        let (library, shared) = (release.join(self.archive), release.join(self.name));
         let versions = Path::new(self.versions);
         if is_up_to_date(&shared, &[&library, versions])? {
             return Ok(());
