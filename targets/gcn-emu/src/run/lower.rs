@@ -402,7 +402,13 @@ impl Builder<'_> {
         };
         for operand in dsts {
             match self.target(operand) {
-                Target::Vector(row) => alu.dst = Some(row),
+                Target::Vector(row) => {
+                    let rows = operation.dst.map_or(0, Type::rows);
+                    if rows > usize::from(operand.kind.registers()) {
+                        return Err(self.unsupported());
+                    }
+                    alu.dst = Some(row);
+                }
                 Target::Scalar(number) => alu.masks.push(number),
                 Target::None => {}
             }
@@ -418,7 +424,15 @@ impl Builder<'_> {
         let mut operands = sources.iter();
         let count = operation.src.len() - usize::from(operation.reads_dst);
         for kind in &operation.src[..count] {
-            match (kind, operands.next()) {
+            let operand = operands.next();
+            // The function reads as many rows as its type has.
+            if let (Some(kind), Some(Value::Registers(_, registers))) =
+                (kind, operand.map(|operand| operand.value))
+                && kind.rows() > usize::from(registers)
+            {
+                return Err(self.unsupported());
+            }
+            match (kind, operand) {
                 (Some(kind), Some(operand)) => alu.add(self.source(operand, *kind)?, *kind),
                 (None, Some(operand)) => match self.source(operand, Type::U64)? {
                     Source::Scalar(number) => alu.mask = Some(number),
