@@ -1,6 +1,7 @@
 //! A GPU: compute units, code, and launches.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use emu_engine::{Activity, OnEnd, Processors, Progress};
@@ -158,8 +159,11 @@ impl Machine {
             let found = self.memory.resolve(place, 8, AccessKind::Load);
             let found = found.filter(|_| place.is_multiple_of(8));
             let found = found.ok_or(LaunchError::Descriptor(address))?;
-            // SAFETY: `resolve` has found 8 bytes there, which no kernel changes.
-            *word = unsafe { found.cast::<[u8; 8]>().read() };
+            // SAFETY: `resolve` has found 8 bytes there, which are aligned. Kernels that may change them
+            // access them atomically, as this does.
+            let found = unsafe { AtomicU64::from_ptr(found.as_ptr().cast()) };
+            // Relaxed: the packet that names the descriptor was published after it.
+            *word = found.load(Ordering::Relaxed).to_ne_bytes();
         }
         Ok(Descriptor::read(&bytes))
     }
@@ -172,6 +176,13 @@ fn check(dispatch: &Dispatch, descriptor: &Descriptor, arch: Arch) -> Result<(),
             "grid {:?}, workgroup {:?}: no dimension may be 0, and a workgroup has at most \
              {MAX_WORKGROUP} lanes",
             dispatch.grid, dispatch.workgroup
+        )));
+    }
+    let blocks = workgroups(dispatch).map(u64::from);
+    let [x, y, z] = blocks;
+    if x.checked_mul(y).and_then(|xy| xy.checked_mul(z)).is_none() {
+        return Err(LaunchError::Bounds(format!(
+            "{blocks:?} workgroups: a grid has fewer than 2^64"
         )));
     }
     let sizes = [
