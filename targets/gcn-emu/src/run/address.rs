@@ -100,7 +100,7 @@ pub(super) struct Memory<'a> {
     pub(super) lane: usize,
 }
 
-/// The largest piece at an address, of those that an access may be cut into.
+/// The size of the next piece of an access, which starts at an address and has so many bytes left.
 #[inline]
 fn largest(space: Space, address: u64, left: u32) -> u32 {
     match address.trailing_zeros() {

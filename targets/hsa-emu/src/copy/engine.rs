@@ -92,7 +92,7 @@ fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
             done,
             ..
         } = work;
-        // Whoever sees that the copy is done may destroy them.
+        // A program that sees that the copy is done may destroy them.
         drop(after);
         let start = clock::now();
         // SAFETY: the promise of `Engine::queue`'s caller.

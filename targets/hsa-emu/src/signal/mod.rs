@@ -201,7 +201,7 @@ impl Use {
         &self.0
     }
 
-    /// Ends the use by a change of the value: whoever sees the change may destroy the signal.
+    /// Ends the use by a change of the value. A program that sees the change may destroy the signal.
     pub(crate) fn finish(self, change: impl FnOnce(&AtomicI64)) {
         let signal = Arc::clone(&self.0);
         drop(self);

@@ -125,7 +125,7 @@ fn quotients_of_doubles() {
     }
 }
 
-/// Subnormal quotients round once: many of those that are close to the middle of two floats.
+/// Subnormal quotients close to the middle of two floats round once.
 #[test]
 fn subnormal_quotients() {
     for bits in numbers(20_000) {
