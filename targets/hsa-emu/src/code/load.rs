@@ -108,12 +108,15 @@ pub(super) fn load(
         ),
         Undefined::Memory => refused(Status::OUT_OF_RESOURCES, "its memory is gone"),
     })?;
-    let symbols = loaded.symbols(&program).map_err(|name| {
+    let symbols = loaded.symbols(&program).map_err(|NoDescriptor(name)| {
         let reason = format!("kernel `{name}` has no descriptor in the file");
         refused(Status::INVALID_CODE_OBJECT, &reason)
     })?;
     Ok((loaded, symbols))
 }
+
+/// A kernel of this name has no descriptor in the file.
+struct NoDescriptor(String);
 
 /// Something is missing.
 enum Undefined {
@@ -215,8 +218,8 @@ impl Loaded {
         Ok(())
     }
 
-    /// Its symbols; the error is a kernel without a descriptor.
-    fn symbols(&mut self, program: &Program<'_>) -> Result<Vec<Symbol>, String> {
+    /// Its symbols.
+    fn symbols(&mut self, program: &Program<'_>) -> Result<Vec<Symbol>, NoDescriptor> {
         let mut symbols = Vec::new();
         let exported = |symbol: &&_| exported(symbol);
         for symbol in program.symbols.iter().filter(exported) {
@@ -226,7 +229,7 @@ impl Loaded {
                     let name = symbol.name.strip_suffix(DESCRIPTOR_SUFFIX);
                     let name = name.unwrap_or(symbol.name).to_owned();
                     let Some(bytes) = program.descriptor(symbol.address) else {
-                        return Err(name);
+                        return Err(NoDescriptor(name));
                     };
                     let kernel = Arc::new(Kernel {
                         name,
