@@ -218,10 +218,13 @@ fn main() -> ExitCode {
         trials.extend(if_available(&target, tests.collect()));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    // Tests that leak on purpose run in separate processes. The last owner of a device may be one
-    // of its threads, which is about to end.
+    // Tests that leak on purpose run in separate processes.
+    if child::is_one() {
+        return conclusion.exit_code();
+    }
+    // The last owner of a device may be one of its threads, which is about to end.
     let unfreed = process::settle(emulated::unfreed, 0);
-    if !child::is_one() && unfreed > 0 {
+    if unfreed > 0 {
         say(&format!(
             "the tests have not freed {unfreed} resources of emulated GPUs"
         ));
