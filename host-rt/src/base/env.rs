@@ -4,6 +4,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use hsa_emu::Weak;
+
 pub use emu_driver::process::parse_bytes;
 
 use super::debug_as_display;
@@ -48,9 +50,9 @@ pub struct Env {
     /// `REVOFF_EMU_PATIENCE`: time without progress after which looping threads count as
     /// deadlocked, 1 to 1000000 seconds.
     pub emu_patience: Option<Duration>,
-    /// `REVOFF_EMU_WEAK`: a seed, from 1 on; emulated AMD GPUs delay stores and keep old content in caches
-    /// as far as AMD's memory model allows it.
-    pub emu_weak: Option<u64>,
+    /// `REVOFF_EMU_WEAK`: emulated AMD GPUs delay stores and keep old content in caches as far as AMD's
+    /// memory model allows it.
+    pub emu_weak: Option<Weak>,
 }
 
 /// A variable of the environment.
@@ -165,10 +167,11 @@ pub const VARIABLES: [Variable; 12] = [
     Variable {
         name: "REVOFF_EMU_WEAK",
         meaning: "a seed from 1 on: emulated AMD GPUs delay stores and keep old content in caches as \
-                  far as AMD's memory model allows it (off)",
-        expected: "a whole number from 1 on",
+                  far as AMD's memory model allows it; ,store-waits or ,invalidations after it: \
+                  what they ignore, so that code that needs it fails (off)",
+        expected: Weak::EXPECTED,
         set: |env, text| {
-            env.emu_weak = Some(number(text, 1..=u64::MAX)?);
+            env.emu_weak = Some(Weak::parse(text)?);
             Some(())
         },
     },

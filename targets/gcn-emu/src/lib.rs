@@ -25,6 +25,7 @@
 //! | `inst` | a decoded instruction |
 //! | `alu` | arithmetic of vector instructions |
 //! | `isa` | tables of operations |
+//! | `weak` | options of weak memory mode |
 //! | `error` | errors |
 //! | `arch` | architectures |
 
@@ -40,6 +41,7 @@ mod machine;
 mod memory;
 mod run;
 mod text;
+mod weak;
 
 pub use self::arch::{Arch, Generation, Target, UnknownArch, Wave};
 pub use self::decode::decode;
@@ -54,4 +56,5 @@ pub use self::inst::{
 pub use self::machine::{CodeRegion, MAX_GROUP_BYTES, MAX_WORKGROUP, Machine, Options, Running};
 pub use self::memory::{AccessKind, AddressSpace, GROUP_APERTURE, PRIVATE_APERTURE};
 pub use self::run::{Dispatch, Trace};
+pub use self::weak::{Ignored, Weak};
 pub use emu_engine::OnEnd;

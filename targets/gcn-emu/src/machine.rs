@@ -11,6 +11,7 @@ use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::fault::{Fault, LaunchError};
 use crate::memory::{AccessKind, AddressSpace};
 use crate::run::{Code, Dispatch, Kernel, Region, RunningKernel, Trace, max_private, workgroups};
+use crate::weak::Weak;
 
 /// The most lanes of a workgroup.
 pub const MAX_WORKGROUP: u32 = 1024;
@@ -29,10 +30,8 @@ pub struct Options {
     pub patience: Duration,
     /// A lane to trace.
     pub trace: Option<Trace>,
-    /// A seed of random numbers, for weak memory mode: stores are delayed and loads find old content as
-    /// far as the memory model allows it, so that code without the waits and invalidations that it needs
-    /// gives wrong results.
-    pub weak: Option<u64>,
+    /// Weak memory mode.
+    pub weak: Option<Weak>,
 }
 
 impl Default for Options {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use emu_driver::calls::print_at_exit;
 use emu_driver::devices::{Vendor, traced};
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
-use gcn_emu::{Arch, Options, Trace};
+use gcn_emu::{Arch, Options, Trace, Weak};
 
 use crate::gpu::GpuOptions;
 use crate::memory::{MAX_GPUS, MAX_MEMORY};
@@ -54,7 +54,7 @@ fn describe() -> Result<Vec<GpuOptions>, SettingError> {
                 defaults.patience.as_secs(),
             )?),
             trace: trace()?,
-            ..Options::default()
+            weak: weak()?,
         };
         Ok(GpuOptions {
             machine,
@@ -86,6 +86,15 @@ fn arches() -> Result<Vec<Arch>, SettingError> {
         default: None,
     };
     vendor.described(|text| text.parse().ok())
+}
+
+/// Weak memory mode, if it is asked for. As for other variables, an empty value asks for nothing.
+fn weak() -> Result<Option<Weak>, SettingError> {
+    let read = |text: &str| match text {
+        "" => Some(None),
+        _ => Weak::parse(text).map(Some),
+    };
+    value("REVOFF_EMU_WEAK", None, Weak::EXPECTED, read)
 }
 
 /// The work-item whose instructions are printed.

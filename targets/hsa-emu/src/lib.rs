@@ -55,7 +55,7 @@ mod signal;
 mod spec;
 mod status;
 
-pub use gcn_emu::{Arch, Fault, FaultKind, Options, Trace};
+pub use gcn_emu::{Arch, Fault, FaultKind, Ignored, Options, Trace, Weak};
 
 pub use self::gpu::{GpuOptions, Report};
 pub use self::runtime::{

@@ -81,6 +81,12 @@ impl Target {
         self.is_emu() && !is_amd(self.device)
     }
 
+    /// Whether it can do what a weak memory model allows and hardware does at times.
+    #[must_use]
+    pub fn has_weak_memory(&self) -> bool {
+        self.is_emu() && is_amd(self.device)
+    }
+
     /// Whether no other process uses the device's memory.
     #[must_use]
     pub fn shares_no_memory(&self) -> bool {

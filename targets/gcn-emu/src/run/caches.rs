@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::pending::Random;
+use crate::weak::{Ignored, Weak};
 
 /// Bytes of a line. Hardware's are longer; loads of as many bytes see one state of memory.
 const LINE: u64 = 16;
@@ -14,14 +15,17 @@ pub(super) struct Caches {
     vector: [HashMap<u64, u128>; 2],
     scalar: HashMap<u64, u128>,
     random: Random,
+    ignores_invalidations: bool,
 }
 
 impl Caches {
-    pub(super) fn new(seed: u64) -> Self {
+    /// Empty ones. `salt` tells compute units apart.
+    pub(super) fn new(weak: Weak, salt: u32) -> Self {
         Self {
             vector: [HashMap::new(), HashMap::new()],
             scalar: HashMap::new(),
-            random: Random::new(seed),
+            random: Random::new(weak.seed.get() ^ u64::from(salt)),
+            ignores_invalidations: weak.ignores(Ignored::Invalidations),
         }
     }
 
@@ -67,7 +71,7 @@ impl Caches {
     /// Drops the content of some vector caches.
     pub(super) fn invalidate(&mut self, levels: [bool; 2]) {
         for (level, drops) in self.vector.iter_mut().zip(levels) {
-            if drops {
+            if drops && !self.ignores_invalidations {
                 level.clear();
             }
         }
@@ -75,6 +79,8 @@ impl Caches {
 
     /// Drops the content of the scalar cache.
     pub(super) fn invalidate_scalar(&mut self) {
-        self.scalar.clear();
+        if !self.ignores_invalidations {
+            self.scalar.clear();
+        }
     }
 }

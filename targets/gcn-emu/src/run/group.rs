@@ -99,7 +99,7 @@ impl Group {
             effects: Effects::default(),
             caches: kernel
                 .weak
-                .map(|seed| Box::new(Caches::new(seed ^ u64::from(place[0])))),
+                .map(|weak| Box::new(Caches::new(weak, place[0]))),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::alu::LANES;
 use crate::arch::{Target, Wave};
 use crate::descriptor::Descriptor;
 use crate::memory::AddressSpace;
+use crate::weak::Weak;
 
 /// A kernel to launch.
 #[derive(Clone, Debug)]
@@ -59,8 +60,7 @@ pub(crate) struct Kernel {
     pub(crate) target: Target,
     pub(crate) memory: Arc<dyn AddressSpace>,
     pub(crate) start: Instant,
-    /// A seed of random numbers, for weak memory mode.
-    pub(crate) weak: Option<u64>,
+    pub(crate) weak: Option<Weak>,
     /// A lane to trace.
     pub(crate) trace: Option<Trace>,
     pub(crate) activity: Arc<Activity>,

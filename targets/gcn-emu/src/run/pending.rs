@@ -3,6 +3,7 @@
 use super::access::Element;
 use super::counters::Counters;
 use super::space::Space;
+use crate::weak::{Ignored, Weak};
 
 /// A part of a store.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,7 @@ pub(super) struct Pending {
     pub(super) loaded: Vec<(usize, u128)>,
     pub(super) stored: Vec<StoredPiece>,
     random: Random,
+    ignores_store_waits: bool,
 }
 
 /// Random numbers, the same for the same seed. Source: Marsaglia, "Xorshift RNGs" (2003).
@@ -67,12 +69,14 @@ impl Random {
 }
 
 impl Pending {
-    pub(super) fn new(seed: u64) -> Self {
+    /// None yet. `salt` tells waves apart.
+    pub(super) fn new(weak: Weak, salt: u64) -> Self {
         Self {
             operations: Vec::new(),
             loaded: Vec::new(),
             stored: Vec::new(),
-            random: Random::new(seed),
+            random: Random::new(weak.seed.get() ^ salt),
+            ignores_store_waits: weak.ignores(Ignored::StoreWaits),
         }
     }
 
@@ -89,8 +93,11 @@ impl Pending {
                 return None;
             }
             let at = self.operations.iter().position(counted)?;
-            let (_, counters) = &mut self.operations[at];
-            if counters.remove(counter) {
+            let (operation, counters) = &mut self.operations[at];
+            let is_complete = counters.remove(counter);
+            // It is not counted any more, and arrives at some time.
+            let stays = self.ignores_store_waits && matches!(operation, Operation::Store(_));
+            if is_complete && !stays {
                 return Some(self.operations.remove(at).0);
             }
         }

@@ -65,9 +65,9 @@ pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateM
         );
     }
     wave.set_exec(exec);
-    wave.pending = kernel.weak.map(|seed| {
-        let seed = seed ^ u64::from(number) << 32 ^ u64::from(group.place[0]) << 40;
-        Box::new(Pending::new(seed))
+    wave.pending = kernel.weak.map(|weak| {
+        let salt = u64::from(number) << 32 ^ u64::from(group.place[0]) << 40;
+        Box::new(Pending::new(weak, salt))
     });
     set_scalars(&mut wave, group);
     wave

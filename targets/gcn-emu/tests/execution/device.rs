@@ -1,5 +1,6 @@
 //! A GPU for tests: kernels are assembled by LLVM 22, and memory is an arena.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::NonNull;
@@ -8,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use device_arena::{AccessKind, CheckedArena, Fill};
 use gcn_emu::{
-    AddressSpace, Arch, CodeRegion, DESCRIPTOR_BYTES, Descriptor, Dispatch, Fault, LaunchError,
-    Machine, Options,
+    AddressSpace, Arch, CodeRegion, DESCRIPTOR_BYTES, Descriptor, Dispatch, Fault, Ignored,
+    LaunchError, Machine, Options, Weak,
 };
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
@@ -130,10 +131,11 @@ impl Device {
     }
 
     /// A GPU in weak memory mode.
-    pub(crate) fn weak(arch: Arch, seed: u64) -> Self {
+    pub(crate) fn weak(arch: Arch, seed: u64, ignored: Option<Ignored>) -> Self {
+        let seed = NonZero::new(seed).expect("seeds are from 1 on");
         Self::with(Options {
             arch,
-            weak: Some(seed),
+            weak: Some(Weak { seed, ignored }),
             ..Options::default()
         })
     }

@@ -103,7 +103,7 @@ fn compare(function: &str) {
             };
             let device = match seed {
                 None => Device::new(arch),
-                Some(seed) => Device::weak(arch, seed),
+                Some(seed) => Device::weak(arch, seed, None),
             };
             let kernel = device.load(&object, "k");
             let memory = [

@@ -1,6 +1,7 @@
 //! Every form of a typed argument, from the stack and from device memory.
 
 use conformance_calls::{Pair, read_forms, write_forms};
+use device_rt::thread;
 
 /// Calls both functions with data on its stack and with the `count` words of `memory`, which hold
 /// 1, 2, 3, ...; writes what it finds to `results`, ten words in the order below.
@@ -40,4 +41,25 @@ pub unsafe fn call_forms(memory: *mut u64, count: u64, results: *mut u64) {
     let back = write_forms(memory, &mut pair, &mut [], &mut one);
     results[8] = back.map_or(u64::MAX, |back| back.left);
     results[9] = memory.iter().sum();
+}
+
+/// Each thread calls `write_forms` with its `count` words of `memory`, `rounds` times, and adds the words
+/// that it then finds to its element of `sums`.
+///
+/// # Safety
+/// `memory` has `count` words for each thread, `sums` one.
+#[device_rt::kernel]
+pub unsafe fn call_repeatedly(memory: *mut u64, count: u64, rounds: u32, sums: *mut u64) {
+    let me = thread::global() as usize;
+    // SAFETY: the launcher promises the words, and each thread has its own.
+    let (words, sum) = unsafe {
+        let first = memory.add(me * count as usize);
+        let words = core::slice::from_raw_parts_mut(first, count as usize);
+        (words, &mut *sums.add(me))
+    };
+    for _ in 0..rounds {
+        // The sum shows a failure.
+        let _ = write_forms(words, &mut Pair::default(), &mut [], &mut Pair::default());
+        *sum += words.iter().sum::<u64>();
+    }
 }

@@ -49,6 +49,7 @@ mod tasks;
 mod traps;
 mod typed;
 mod typed_launch;
+mod weak;
 mod words;
 
 use std::process::ExitCode;
@@ -142,6 +143,7 @@ fn per_wire() -> Vec<Test> {
         printed::TESTS,
         macros::TESTS,
         logged::TESTS,
+        weak::TESTS,
     ]
     .concat()
 }

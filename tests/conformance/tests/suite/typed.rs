@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::{Pair, ReadForms, WriteForms};
-use host_rt::Functions;
+use host_rt::{Functions, KernelArg};
 
 use crate::probe::Probe;
 use crate::raw::{Form, Where, perform_as, words};
@@ -16,6 +16,7 @@ use host_rt::shared_abi::status::Status;
 pub(crate) const TESTS: &[Test] = &[
     test!(all_forms),
     test!(large_slices),
+    test!(slices_change_in_each_call),
     test!(a_call_that_does_not_fit_its_declaration),
     test!(a_function_that_sends_no_result),
     test!(a_function_that_sends_garbage),
@@ -98,6 +99,29 @@ fn large_slices(target: &Target) {
         let results = run(&session, count);
         assert_eq!(results[8], count * (count + 1) / 2);
     }
+}
+
+/// The same memory carries the words of all calls: old content would be noticed.
+fn slices_change_in_each_call(target: &Target) {
+    const COUNT: u64 = 100;
+    const ROUNDS: u32 = 20;
+    let session = Session::new(target, &functions(&Reads::default()));
+    let (teams, threads) = target.apart((2, 2));
+    let all = u64::from(teams * threads) * COUNT;
+    let memory = session.filled(&(1..=all).collect::<Vec<u64>>());
+    let sums = session.zeroed::<u64>((teams * threads) as usize);
+    let args: [&dyn KernelArg; 4] = [&memory, &COUNT, &ROUNDS, &sums];
+    session
+        .run("call_repeatedly", (teams, threads), &args)
+        .unwrap();
+    let doubled: Vec<u64> = (1..=all).map(|n| n << ROUNDS).collect();
+    assert_eq!(read::<u64>(&memory), doubled);
+    let expected = doubled.chunks(COUNT as usize).map(|words| {
+        // 2 + 4 + .. + 2^rounds times what it was.
+        let found = words.iter().map(|word| 2 * (word - (word >> ROUNDS)));
+        found.sum::<u64>()
+    });
+    assert_eq!(read::<u64>(&sums), expected.collect::<Vec<_>>());
 }
 
 /// The right function, called by code with another declaration.

@@ -1,0 +1,53 @@
+//! Calls in the weak memory mode of emulated GPUs. Device code waits for its stores and invalidates caches
+//! where a wire needs it: results are right, and without these instructions they are not.
+
+use conformance::watchdog::LIMIT;
+use conformance::{Target, child};
+use hsa_emu::Ignored;
+
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(calls_are_right_in_weak_memory).only(Target::has_weak_memory),
+    test!(a_wire_needs_what_it_waits_for).only(Target::has_weak_memory),
+];
+
+/// Tests with calls whose arguments are in memory that both sides use.
+const CALLS: [&str; 3] = [
+    "slices_change_in_each_call",
+    "sixty_four_marshalled_ranges",
+    "kernels_in_turn",
+];
+
+/// The mode's variable.
+const WEAK: &str = "REVOFF_EMU_WEAK";
+
+/// Runs a test of these in weak memory.
+fn run(target: &Target, test: &str, weak: &str) -> Result<(), String> {
+    let name = format!("{}::{test}", target.name());
+    // Without its waits a kernel may wait forever.
+    child::run(&name, &[(WEAK, weak), (LIMIT, "5")])
+}
+
+fn calls_are_right_in_weak_memory(target: &Target) {
+    for test in CALLS {
+        for seed in 1..3 {
+            let result = run(target, test, &seed.to_string());
+            assert_eq!(result, Ok(()), "{test}, {WEAK}={seed}");
+        }
+    }
+}
+
+fn a_wire_needs_what_it_waits_for(target: &Target) {
+    for ignored in Ignored::ALL {
+        let mut runs = CALLS
+            .iter()
+            .flat_map(|test| (1..4).map(move |seed| (test, seed)));
+        // For no other reason.
+        let is_needed = runs.any(|(test, seed)| {
+            run(target, test, &format!("{seed},{}", ignored.name())).is_err()
+                && run(target, test, &seed.to_string()) == Ok(())
+        });
+        assert!(is_needed, "no test needs {}", ignored.name());
+    }
+}
