@@ -15,7 +15,7 @@ use crate::messages::{help_for, run};
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     /// Assembly: PTX, or an AMD processor's.
-    pub(crate) assembly: PathBuf,
+    pub(crate) assembly: Option<PathBuf>,
     /// LLVM bitcode.
     pub(crate) bitcode: PathBuf,
     /// An archive of object files; not usable for NVIDIA, where it holds bitcode.
@@ -31,6 +31,7 @@ pub(crate) fn compile(
     krate: &Crate,
     arch: &Arch,
     target_dir: &Path,
+    emits_assembly: bool,
 ) -> Result<Compiled, BuildError> {
     let triple = arch.target.rust_triple();
     let release = target_dir.join(triple).join("release");
@@ -89,8 +90,10 @@ pub(crate) fn compile(
         .arg("--target-dir")
         .arg(target_dir)
         .arg("--")
-        .arg(format!("--emit=asm={}", assembly.display()))
         .arg(format!("--emit=llvm-bc={}", bitcode.display()));
+    if emits_assembly {
+        command.arg(format!("--emit=asm={}", assembly.display()));
+    }
     clean(&mut command);
     command
         .env("RUSTC", toolchain.rustc())
@@ -105,7 +108,7 @@ pub(crate) fn compile(
     );
     let record = of_arch.join(format!("{}.of", krate.file));
     let is_known = fs::read_to_string(&record).is_ok_and(|of| of == made_of);
-    if !(is_known && assembly.is_file() && bitcode.is_file()) {
+    if !(is_known && bitcode.is_file() && (assembly.is_file() || !emits_assembly)) {
         forget(&release, krate)?;
     }
     let said = run(&mut command, toolchain.cargo())?;
@@ -122,7 +125,7 @@ pub(crate) fn compile(
     let dep_info = release.join(format!("lib{}.d", krate.file));
     Ok(Compiled {
         sources: crate::krate::sources(&dep_info)?,
-        assembly: existing(assembly)?,
+        assembly: emits_assembly.then(|| existing(assembly)).transpose()?,
         bitcode: existing(bitcode)?,
         archive: if arch.target == Target::Amdgcn {
             existing(archive)?

@@ -46,30 +46,39 @@ pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(
 }
 
 fn has_kernels(path: &Path) -> Result<bool, BuildError> {
+    let symbols = definitions(path)?;
+    Ok(symbols.iter().any(|(name, _)| name.ends_with(".kd")))
+}
+
+/// The symbols that an archive, or an object file, defines, with their values.
+fn definitions(path: &Path) -> Result<Vec<(String, u64)>, BuildError> {
     let bad = |error: object::Error| BuildError::Output {
         path: path.to_owned(),
         reason: error.into(),
     };
     let bytes = fs::read(path).map_err(io_at(path))?;
     if object::FileKind::parse(&*bytes).map_err(bad)? != object::FileKind::Archive {
-        return Ok(defines_kernel(&bytes));
+        return Ok(definitions_in(&bytes));
     }
+    let mut all = vec![];
     let members = object::read::archive::ArchiveFile::parse(&*bytes).map_err(bad)?;
     for member in members.members() {
-        if defines_kernel(member.map_err(bad)?.data(&*bytes).map_err(bad)?) {
-            return Ok(true);
-        }
+        all.extend(definitions_in(
+            member.map_err(bad)?.data(&*bytes).map_err(bad)?,
+        ));
     }
-    Ok(false)
+    Ok(all)
 }
 
-/// Whether an object file defines the descriptor of a kernel.
-fn defines_kernel(object: &[u8]) -> bool {
-    object::File::parse(object).is_ok_and(|file| {
-        file.symbols().any(|symbol| {
-            symbol.is_definition() && symbol.name().is_ok_and(|name| name.ends_with(".kd"))
-        })
-    })
+/// Those of an object file; none of other files, such as the compiler's notes.
+fn definitions_in(object: &[u8]) -> Vec<(String, u64)> {
+    let Ok(file) = object::File::parse(object) else {
+        return vec![];
+    };
+    let defined = file.symbols().filter(|symbol| !symbol.is_undefined());
+    defined
+        .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
+        .collect()
 }
 
 /// The resources of the kernels in the code object at `path`, from its metadata.
@@ -91,78 +100,22 @@ pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
     Ok(usage.collect())
 }
 
-/// The resources of `GOMP_target_ext` and its callees, from the symbols that the compiler sets in
-/// its assembly.
-pub(crate) fn usage_of_target_ext(assembly: &str) -> Vec<Usage> {
+/// The resources of `GOMP_target_ext` and its callees, from the symbols that the compiler makes for each
+/// function of the object files in an archive; none if it does not define that function.
+pub(crate) fn usage_of_target_ext(archive: &Path) -> Result<Option<Usage>, BuildError> {
     const NAME: &str = "GOMP_target_ext";
-    let number = |what: &str| symbol(assembly, &format!("{NAME}.{what}"), 0);
-    match (number("num_vgpr"), number("private_seg_size")) {
-        (Some(registers), Some(stack)) => vec![Usage {
-            name: NAME.to_owned(),
-            registers: Some(registers),
-            stack,
-            ..Usage::default()
-        }],
-        _ => vec![],
-    }
-}
-
-/// The value of a symbol: `.set NAME, EXPRESSION`, where an expression is a sum of numbers, symbols
-/// and maxima of expressions. `depth` bounds cycles.
-fn symbol(assembly: &str, name: &str, depth: u32) -> Option<u32> {
-    let set = format!(".set {name}, ");
-    let expression = assembly
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(&set))?;
-    (depth < 32).then(|| value(assembly, expression, depth + 1))?
-}
-
-fn value(assembly: &str, expression: &str, depth: u32) -> Option<u32> {
-    let mut sum = 0;
-    for term in split(expression, '+') {
-        let list = term.strip_prefix("max(").and_then(|t| t.strip_suffix(')'));
-        sum += match list {
-            Some(list) => split(list, ',')
-                .map(|each| value(assembly, each, depth))
-                .try_fold(0, |most, each| Some(most.max(each?)))?,
-            None => term
-                .parse()
-                .ok()
-                .or_else(|| symbol(assembly, term, depth))?,
-        };
-    }
-    Some(sum)
-}
-
-/// The parts of `text` between separators outside parentheses.
-fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
-    let mut depth = 0;
-    text.split(move |c: char| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        depth == 0 && c == separator
-    })
-    .map(str::trim)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::usage_of_target_ext;
-
-    #[test]
-    fn what_the_assembly_sets_is_added_up() {
-        let assembly = "
-\t.set .Lpanic.num_vgpr, 12
-\t.set .Lpanic.private_seg_size, 0+max(.Lother.private_seg_size)
-\t.set .Lother.private_seg_size, 32
-\t.set GOMP_target_ext.num_vgpr, max(115, .Lpanic.num_vgpr)
-\t.set GOMP_target_ext.private_seg_size, 16+max(.Lpanic.private_seg_size, 8)
-";
-        let usage = &usage_of_target_ext(assembly)[0];
-        assert_eq!((usage.registers, usage.stack), (Some(115), 48));
-        // A symbol that is undefined, or defined by itself, has no value.
-        let unset = assembly.replace(".set .Lother", ".set .Lelse");
-        assert!(usage_of_target_ext(&unset).is_empty());
-        let circle = assembly.replace("size, 32", "size, .Lpanic.private_seg_size");
-        assert!(usage_of_target_ext(&circle).is_empty());
-    }
+    let symbols = definitions(archive)?;
+    let value = |name: &str| {
+        symbols
+            .iter()
+            .find(|(it, _)| it == name)
+            .map(|it| it.1 as u32)
+    };
+    let number = |what: &str| value(&format!("{NAME}.{what}"));
+    Ok(value(NAME).map(|_| Usage {
+        name: NAME.to_owned(),
+        registers: number("num_vgpr"),
+        stack: number("private_seg_size").unwrap_or(0),
+        ..Usage::default()
+    }))
 }

@@ -51,8 +51,8 @@ pub struct DeviceImage {
     pub assembler: Option<String>,
     /// A code object; only for AMD.
     pub code_object: Option<PathBuf>,
-    /// The compiler's unchanged assembly.
-    pub assembly: PathBuf,
+    /// The compiler's unchanged assembly; for AMD only if it was asked for.
+    pub assembly: Option<PathBuf>,
     /// LLVM bitcode of the whole crate, written by the toolchain's LLVM.
     pub bitcode: PathBuf,
     /// A static library of object files; only for AMD.
@@ -88,10 +88,37 @@ pub fn build(
     arch: &'static Arch,
     out: &Path,
 ) -> Result<DeviceImage, BuildError> {
+    // PTX is assembly.
+    let emits_assembly = arch.target == Target::Nvptx;
+    build_in(toolchain, assemblers, dir, arch, out, emits_assembly)
+}
+
+/// Like [`build`], with the assembly. For AMD, the compiler generates all code once more for it.
+///
+/// # Errors
+/// As for [`build`].
+pub fn build_with_assembly(
+    toolchain: &Toolchain,
+    assemblers: &Assemblers,
+    dir: &Path,
+    arch: &'static Arch,
+    out: &Path,
+) -> Result<DeviceImage, BuildError> {
+    build_in(toolchain, assemblers, dir, arch, out, true)
+}
+
+fn build_in(
+    toolchain: &Toolchain,
+    assemblers: &Assemblers,
+    dir: &Path,
+    arch: &'static Arch,
+    out: &Path,
+    emits_assembly: bool,
+) -> Result<DeviceImage, BuildError> {
     let krate = Crate::at(dir)?;
     fs::create_dir_all(out).map_err(io_at(out))?;
     let work = Work::lock(out, "device")?;
-    let compiled = cargo::compile(toolchain, &krate, arch, work.dir())?;
+    let compiled = cargo::compile(toolchain, &krate, arch, work.dir(), emits_assembly)?;
     let place = |extension: &str| out.join(format!("{}.{extension}", krate.file));
     // Removes old files, so that a file that this build does not make is not taken for its result.
     for extension in ["ptx", "cubin", "hsaco", "bc", "s"] {
@@ -100,25 +127,28 @@ pub fn build(
     let bitcode = place("bc");
     copy(&compiled.bitcode, &bitcode)?;
     let assembly = place("s");
-    copy(&compiled.assembly, &assembly)?;
+    if let Some(from) = &compiled.assembly {
+        copy(from, &assembly)?;
+    }
     let mut image = DeviceImage {
         arch,
         ptx: None,
         cubin: None,
         assembler: None,
         code_object: None,
-        assembly,
+        assembly: emits_assembly.then(|| assembly.clone()),
         bitcode,
         archive: None,
         usage: vec![],
         has_kernels: false,
         sources: compiled.sources,
     };
-    match arch.target {
+    // Whether others can link it with their kernels.
+    let defines_target_ext = match arch.target {
         Target::Nvptx => {
             let path = place("ptx");
-            let written = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
-            let malformed = malformed_at(&image.assembly);
+            let written = fs::read_to_string(&assembly).map_err(io_at(&assembly))?;
+            let malformed = malformed_at(&assembly);
             let ptx = ptx::with_markers(&written).map_err(&malformed)?;
             fs::write(&path, &ptx).map_err(io_at(&path))?;
             image.has_kernels = ptx::has_kernels(&ptx).map_err(&malformed)?;
@@ -141,6 +171,7 @@ pub fn build(
                 image.assembler = Some(ptxas.description());
             }
             image.ptx = Some(path);
+            ptx.contains(".visible .func GOMP_target_ext(")
         }
         Target::Amdgcn => {
             let archive = out.join(format!("lib{}.a", krate.file));
@@ -149,31 +180,23 @@ pub fn build(
             code_object::link(toolchain, &archive, &code_object)?;
             image.usage = code_object::usage(&code_object)?;
             image.has_kernels = !image.usage.is_empty();
+            let target_ext = code_object::usage_of_target_ext(&archive)?;
+            let is_defined = target_ext.is_some();
             if !image.has_kernels {
-                let assembly = &image.assembly;
-                let text = fs::read_to_string(assembly).map_err(io_at(assembly))?;
-                image.usage = code_object::usage_of_target_ext(&text);
+                image.usage.extend(target_ext);
             }
             image.code_object = Some(code_object);
             image.archive = Some(archive);
+            is_defined
         }
-    }
-    if !image.has_kernels && !defines_target_ext(&image)? {
+    };
+    if !image.has_kernels && !defines_target_ext {
         return Err(BuildError::NoCrate {
             path: dir.to_owned(),
             reason: NoCrate::NoKernels,
         });
     }
     Ok(image)
-}
-
-/// Whether others can link it with their kernels.
-fn defines_target_ext(image: &DeviceImage) -> Result<bool, BuildError> {
-    let text = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
-    Ok(match image.arch.target {
-        Target::Nvptx => text.contains(".visible .func GOMP_target_ext("),
-        Target::Amdgcn => text.contains("\nGOMP_target_ext:"),
-    })
 }
 
 fn remove(path: &Path) -> Result<(), BuildError> {

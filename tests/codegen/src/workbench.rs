@@ -15,7 +15,9 @@ use crate::listing::{Function, functions};
 pub struct Built {
     /// The build's result.
     pub image: DeviceImage,
-    /// The compiler's assembly.
+    /// The file with the compiler's assembly.
+    pub assembly: PathBuf,
+    /// Its functions.
     pub functions: Vec<Function>,
 }
 
@@ -80,7 +82,7 @@ impl Workbench {
     }
 
     fn build(&self, dir: &str, arch: &'static Arch) -> Result<Built, String> {
-        let image = device::build(
+        let image = device::build_with_assembly(
             &self.toolchain,
             &self.assemblers,
             &self.root.join(dir),
@@ -88,10 +90,12 @@ impl Workbench {
             &self.work.join("images").join(arch.name),
         )
         .map_err(|error| error.to_string())?;
-        let assembly = fs::read_to_string(&image.assembly)
-            .map_err(|error| format!("{}: {error}", image.assembly.display()))?;
+        let assembly = image.assembly.clone().ok_or("an image without assembly")?;
+        let text = fs::read_to_string(&assembly)
+            .map_err(|error| format!("{}: {error}", assembly.display()))?;
         Ok(Built {
-            functions: functions(arch.target, &assembly),
+            functions: functions(arch.target, &text),
+            assembly,
             image,
         })
     }

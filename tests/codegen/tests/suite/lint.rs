@@ -30,7 +30,7 @@ pub(crate) fn images(bench: &Workbench, arch: &'static Arch) -> Result<(), Strin
         }
         let mut found = lint(arch, &built.functions);
         found.retain(|finding| !logs(&finding.function));
-        let place = built.image.assembly.display();
+        let place = built.assembly.display();
         wrong.extend(found.iter().map(|finding| format!("{place}: {finding}")));
     }
     if wrong.is_empty() {
@@ -55,7 +55,7 @@ pub(crate) fn planted(bench: &Workbench, arch: &'static Arch) -> Result<(), Stri
             "one planted fault, and these were found: {found:?}"
         ));
     };
-    let text = std::fs::read_to_string(&built.image.assembly).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(&built.assembly).map_err(|error| error.to_string())?;
     let line = text.lines().nth(finding.line - 1).unwrap_or_default();
     let said = finding.to_string();
     let op = finding.instruction.split(' ').next().unwrap_or_default();
