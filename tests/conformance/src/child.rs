@@ -1,6 +1,7 @@
 //! Tests in separate processes, because they measure the process or need a different environment.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The environment variable with the test of a process.
 const CHILD: &str = "REVOFF_TEST_CHILD";
@@ -17,6 +18,15 @@ pub fn is_one() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
+/// The number of processes for tests that have ended.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// The number of processes that [`run`] has waited for.
+pub(crate) fn ended() -> u64 {
+    // Relaxed: a number and nothing else.
+    ENDED.load(Ordering::Relaxed)
+}
+
 /// Runs the test `name` of this program in a separate process.
 ///
 /// # Errors
@@ -29,6 +39,7 @@ pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), String> {
         .envs(environment.iter().copied())
         .output()
         .map_err(|error| format!("no process for the test: {error}"))?;
+    ENDED.fetch_add(1, Ordering::Relaxed);
     let text = String::from_utf8_lossy(&output.stdout);
     // A process without a test of that name would succeed, too.
     if output.status.success() && text.contains("1 passed") {

@@ -4,14 +4,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::process;
+use crate::{child, process};
 
 /// The environment variable that sets [`limit`], in seconds: for sanitizers and
 /// slow machines.
 pub const LIMIT: &str = "REVOFF_TEST_SECONDS";
 
 /// The time limit of a test. While a thread of the process waits for a processor, time does not
-/// count: on a busy machine a test may take any time without hanging.
+/// count: on a busy machine a test may take any time without hanging. A test that runs others in
+/// processes of their own has this time for each of them.
 ///
 /// # Panics
 /// The environment variable [`LIMIT`] is invalid.
@@ -75,6 +76,7 @@ impl Drop for Watchdog {
 fn ends_within(limit: Duration, done: &Receiver<()>) -> bool {
     let mut counted = Duration::ZERO;
     let (mut last, mut waits) = (Instant::now(), process::processor_waits());
+    let mut ended = child::ended();
     while counted < limit {
         if done.recv_timeout(STEP) != Err(RecvTimeoutError::Timeout) {
             return true;
@@ -86,6 +88,9 @@ fn ends_within(limit: Duration, done: &Receiver<()>) -> bool {
         });
         counted += (now - last).saturating_sub(in_vain.max().unwrap_or_default());
         last = now;
+        if ended != child::ended() {
+            (ended, counted) = (child::ended(), Duration::ZERO);
+        }
     }
     false
 }
