@@ -14,6 +14,9 @@ use crate::error::{BuildError, io_at};
 /// kernel needs them.
 const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
 
+/// The function that OpenMP programs call.
+const TARGET_EXT: &str = "GOMP_target_ext";
+
 /// Links `archive`, or an object file, into the code object `to`. A code object without kernels keeps
 /// and exports everything, for inspection.
 pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(), BuildError> {
@@ -46,12 +49,11 @@ pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(
 }
 
 fn has_kernels(path: &Path) -> Result<bool, BuildError> {
-    let symbols = definitions(path)?;
-    Ok(symbols.iter().any(|(name, _)| name.ends_with(".kd")))
+    Ok(definitions(path)?.iter().any(|name| name.ends_with(".kd")))
 }
 
-/// The symbols that an archive, or an object file, defines, with their values.
-fn definitions(path: &Path) -> Result<Vec<(String, u64)>, BuildError> {
+/// The names that an archive, or an object file, defines.
+fn definitions(path: &Path) -> Result<Vec<String>, BuildError> {
     let bad = |error: object::Error| BuildError::Output {
         path: path.to_owned(),
         reason: error.into(),
@@ -71,13 +73,13 @@ fn definitions(path: &Path) -> Result<Vec<(String, u64)>, BuildError> {
 }
 
 /// Those of an object file; none of other files, such as the compiler's notes.
-fn definitions_in(object: &[u8]) -> Vec<(String, u64)> {
+fn definitions_in(object: &[u8]) -> Vec<String> {
     let Ok(file) = object::File::parse(object) else {
         return vec![];
     };
-    let defined = file.symbols().filter(|symbol| !symbol.is_undefined());
+    let defined = file.symbols().filter(|symbol| symbol.is_definition());
     defined
-        .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
+        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
         .collect()
 }
 
@@ -100,22 +102,82 @@ pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
     Ok(usage.collect())
 }
 
-/// The resources of `GOMP_target_ext` and its callees, from the symbols that the compiler makes for each
-/// function of the object files in an archive; none if it does not define that function.
-pub(crate) fn usage_of_target_ext(archive: &Path) -> Result<Option<Usage>, BuildError> {
-    const NAME: &str = "GOMP_target_ext";
-    let symbols = definitions(archive)?;
-    let value = |name: &str| {
-        symbols
-            .iter()
-            .find(|(it, _)| it == name)
-            .map(|it| it.1 as u32)
-    };
-    let number = |what: &str| value(&format!("{NAME}.{what}"));
-    Ok(value(NAME).map(|_| Usage {
-        name: NAME.to_owned(),
-        registers: number("num_vgpr"),
-        stack: number("private_seg_size").unwrap_or(0),
-        ..Usage::default()
-    }))
+/// Whether an object file of an archive defines `GOMP_target_ext`.
+pub(crate) fn defines_target_ext(archive: &Path) -> Result<bool, BuildError> {
+    Ok(definitions(archive)?.iter().any(|name| name == TARGET_EXT))
+}
+
+/// The resources of `GOMP_target_ext` and its callees, from the symbols that the compiler sets in
+/// its assembly.
+pub(crate) fn usage_of_target_ext(assembly: &str) -> Vec<Usage> {
+    let number = |what: &str| symbol(assembly, &format!("{TARGET_EXT}.{what}"), 0);
+    match (number("num_vgpr"), number("private_seg_size")) {
+        (Some(registers), Some(stack)) => vec![Usage {
+            name: TARGET_EXT.to_owned(),
+            registers: Some(registers),
+            stack,
+            ..Usage::default()
+        }],
+        _ => vec![],
+    }
+}
+
+/// The value of a symbol: `.set NAME, EXPRESSION`, where an expression is a sum of numbers, symbols
+/// and maxima of expressions. `depth` bounds cycles.
+fn symbol(assembly: &str, name: &str, depth: u32) -> Option<u32> {
+    let set = format!(".set {name}, ");
+    let expression = assembly
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(&set))?;
+    (depth < 32).then(|| value(assembly, expression, depth + 1))?
+}
+
+fn value(assembly: &str, expression: &str, depth: u32) -> Option<u32> {
+    let mut sum = 0;
+    for term in split(expression, '+') {
+        let list = term.strip_prefix("max(").and_then(|t| t.strip_suffix(')'));
+        sum += match list {
+            Some(list) => split(list, ',')
+                .map(|each| value(assembly, each, depth))
+                .try_fold(0, |most, each| Some(most.max(each?)))?,
+            None => term
+                .parse()
+                .ok()
+                .or_else(|| symbol(assembly, term, depth))?,
+        };
+    }
+    Some(sum)
+}
+
+/// The parts of `text` between separators outside parentheses.
+fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    text.split(move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0 && c == separator
+    })
+    .map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usage_of_target_ext;
+
+    #[test]
+    fn what_the_assembly_sets_is_added_up() {
+        let assembly = "
+\t.set .Lpanic.num_vgpr, 12
+\t.set .Lpanic.private_seg_size, 0+max(.Lother.private_seg_size)
+\t.set .Lother.private_seg_size, 32
+\t.set GOMP_target_ext.num_vgpr, max(115, .Lpanic.num_vgpr)
+\t.set GOMP_target_ext.private_seg_size, 16+max(.Lpanic.private_seg_size, 8)
+";
+        let usage = &usage_of_target_ext(assembly)[0];
+        assert_eq!((usage.registers, usage.stack), (Some(115), 48));
+        // A symbol that is undefined, or defined by itself, has no value.
+        let unset = assembly.replace(".set .Lother", ".set .Lelse");
+        assert!(usage_of_target_ext(&unset).is_empty());
+        let circle = assembly.replace("size, 32", "size, .Lpanic.private_seg_size");
+        assert!(usage_of_target_ext(&circle).is_empty());
+    }
 }

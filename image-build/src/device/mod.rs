@@ -57,7 +57,8 @@ pub struct DeviceImage {
     pub bitcode: PathBuf,
     /// A static library of object files; only for AMD.
     pub archive: Option<PathBuf>,
-    /// The resources of kernels and functions; empty if no tool reported them.
+    /// The resources of kernels and functions; empty if no tool reported them. AMD's code objects have
+    /// those of kernels, the assembly has those of functions.
     pub usage: Vec<Usage>,
     has_kernels: bool,
     pub(crate) sources: Vec<PathBuf>,
@@ -180,10 +181,10 @@ fn build_in(
             code_object::link(toolchain, &archive, &code_object)?;
             image.usage = code_object::usage(&code_object)?;
             image.has_kernels = !image.usage.is_empty();
-            let target_ext = code_object::usage_of_target_ext(&archive)?;
-            let is_defined = target_ext.is_some();
-            if !image.has_kernels {
-                image.usage.extend(target_ext);
+            let is_defined = code_object::defines_target_ext(&archive)?;
+            if !image.has_kernels && emits_assembly {
+                let text = fs::read_to_string(&assembly).map_err(io_at(&assembly))?;
+                image.usage = code_object::usage_of_target_ext(&text);
             }
             image.code_object = Some(code_object);
             image.archive = Some(archive);

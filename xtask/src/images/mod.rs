@@ -225,7 +225,12 @@ fn build_all(
             .enumerate()
             .filter(|(_, krate)| krate.is_for(arch))
             .map(|(index, krate)| {
-                let image = device::build(toolchain, &assemblers, &krate.dir, arch, &out)?;
+                // The resources of a piece's functions are only in the assembly.
+                let build = match krate.piece {
+                    Some(_) => device::build_with_assembly,
+                    None => device::build,
+                };
+                let image = build(toolchain, &assemblers, &krate.dir, arch, &out)?;
                 Ok((index, image))
             })
             .collect()
