@@ -256,6 +256,9 @@ fn take_blocks<L: Launch>(
             return;
         }
         let Some(block) = progress.take_block() else {
+            // It was stopped meanwhile.
+            drop(state);
+            end_if_over(&*launch);
             continue;
         };
         if progress.begins_blocks() {
