@@ -11,7 +11,7 @@ use super::scalar::ScalarOperation;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
 use super::wave::{ACCUMULATIONS, EXEC, VCC, VECTORS, Wave};
-use super::{buffer, control, flat, lanes, lds, scalar_memory, scalar_table};
+use super::{buffer, control, flat, lanes, lds, scalar_float, scalar_memory, scalar_table};
 use crate::alu::{self, LANES, Type};
 use crate::arch::{Arch, Generation};
 use crate::fault::FaultKind;
@@ -75,6 +75,14 @@ fn needs(inst: &Inst) -> [u16; 3] {
 fn arithmetic(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
     match &step.detail {
         Detail::Alu(alu) => alu.run(wave),
+        _ => Flow::Next,
+    }
+}
+
+/// Executes an instruction of the vector unit that computes a scalar.
+fn scalar_arithmetic(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
+    match (&step.detail, step.dst) {
+        (Detail::Alu(alu), Target::Scalar(dst)) => alu.run_scalar(wave, dst),
         _ => Flow::Next,
     }
 }
@@ -192,8 +200,10 @@ impl Builder<'_> {
     fn build(mut self) -> Result<()> {
         match self.inst.op {
             Op::Sop1(op) => self.one(op),
-            Op::Sop2(op) => self.scalar(scalar_table::two(op)),
-            Op::Sopc(op) => self.scalar(scalar_table::compare(op)),
+            Op::Sop2(op) => self.scalar(scalar_table::two(op).or_else(|| scalar_float::two(op))),
+            Op::Sopc(op) => {
+                self.scalar(scalar_table::compare(op).or_else(|| scalar_float::compare(op)))
+            }
             Op::Sopk(op) => self.constant_operation(op),
             Op::Sopp(op) => {
                 self.step.run = control::control(op).ok_or_else(|| self.unsupported())?;
@@ -241,7 +251,7 @@ impl Builder<'_> {
 
     fn one(&mut self, op: Sop1Op) -> Result<()> {
         let Some(run) = control::one(op) else {
-            return self.scalar(scalar_table::one(op));
+            return self.scalar(scalar_table::one(op).or_else(|| scalar_float::one(op)));
         };
         self.step.run = run;
         self.step.immediate = self.immediate();
@@ -265,7 +275,9 @@ impl Builder<'_> {
         if !self.row().dst.is_empty() {
             self.step.dst = self.target(&self.inst.operands[0]);
         }
-        let sources = self.sources().to_vec();
+        let mut sources = self.sources().to_vec();
+        // What is added to the destination.
+        sources.extend(self.inst.operands.first().cloned());
         for (at, (operand, &kind)) in sources.iter().zip(operation.src).enumerate() {
             let source = self.source(operand, kind)?;
             self.step.src[at] = source;
@@ -370,6 +382,16 @@ impl Builder<'_> {
             .saturating_sub(self.row().src.len());
         let (dsts, sources) = self.inst.operands.split_at(dsts);
         let mut alu = self.alu(operation, dsts, sources)?;
+        if let (true, [dst]) = (self.row().name.starts_with("v_s_"), dsts) {
+            if self.modifiers(operation, dsts, sources)?.is_some() {
+                return Err(self.unsupported());
+            }
+            alu.masks.clear();
+            self.step.dst = self.target(dst);
+            self.step.detail = Detail::Alu(Box::new(alu));
+            self.step.run = scalar_arithmetic;
+            return Ok(());
+        }
         let compares_to_exec = self.row().name.starts_with("v_cmpx_");
         if compares_to_exec {
             alu.masks.push(EXEC);

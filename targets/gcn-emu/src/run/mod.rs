@@ -10,7 +10,7 @@
 //! | `code` | code that may be executed, and its steps |
 //! | `lower` | the step for an instruction |
 //! | `control` | branches, waits, messages, hardware registers |
-//! | `scalar`, `scalar_table` | scalar arithmetic |
+//! | `scalar`, `scalar_table`, `scalar_float` | scalar arithmetic |
 //! | `vector`, `packed`, `modifiers` | vector arithmetic, and what comes before and after it |
 //! | `lanes` | vector instructions across lanes |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
@@ -50,6 +50,7 @@ mod private_memory;
 mod register_counts;
 mod registers;
 mod scalar;
+mod scalar_float;
 mod scalar_memory;
 mod scalar_table;
 mod setup;

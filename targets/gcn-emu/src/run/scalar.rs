@@ -1,10 +1,12 @@
 //! Scalar instructions with operands: how functions of a table become steps.
 
 use crate::alu::Type;
+use crate::alu::value::F16;
 
 use super::operand::{Source, Special, Target};
 use super::step::Run;
 use super::wave::Wave;
+use crate::fault::FaultKind;
 use crate::memory::{GROUP_APERTURE, PRIVATE_APERTURE};
 
 /// The arithmetic of a scalar operation.
@@ -55,6 +57,8 @@ impl Wave {
 /// A scalar operand.
 pub(super) trait ScalarValue: Copy {
     const TYPE: Type;
+    /// Whether arithmetic depends on the mode of floats.
+    const IS_FLOAT: bool = matches!(Self::TYPE, Type::F32 | Type::F16);
 
     fn read(wave: &Wave, source: &Source) -> Self;
 }
@@ -76,12 +80,16 @@ scalar_value! {
     u32: U32, |wave, source| wave.read32(source);
     i32: I32, |wave, source| wave.read32(source).cast_signed();
     f32: F32, |wave, source| f32::from_bits(wave.read32(source));
+    F16: F16, |wave, source| F16(wave.read32(source) as u16);
     u64: U64, |wave, source| wave.read64(source);
     i64: I64, |wave, source| wave.read64(source).cast_signed();
 }
 
 /// A scalar result.
 pub(super) trait ScalarOutcome {
+    /// As for [`ScalarValue`].
+    const IS_FLOAT: bool = false;
+
     fn write(self, wave: &mut Wave, dst: Target);
 }
 
@@ -91,6 +99,24 @@ impl ScalarOutcome for u32 {
         if let Target::Scalar(number) = dst {
             wave.set_scalar(number, self);
         }
+    }
+}
+
+impl ScalarOutcome for f32 {
+    const IS_FLOAT: bool = true;
+
+    #[inline(always)]
+    fn write(self, wave: &mut Wave, dst: Target) {
+        self.to_bits().write(wave, dst);
+    }
+}
+
+impl ScalarOutcome for F16 {
+    const IS_FLOAT: bool = true;
+
+    #[inline(always)]
+    fn write(self, wave: &mut Wave, dst: Target) {
+        u32::from(self.0).write(wave, dst);
     }
 }
 
@@ -118,6 +144,15 @@ impl<T: ScalarOutcome> ScalarOutcome for (T, bool) {
     }
 }
 
+/// The fault of an operation that depends on the mode of floats, and is made for one alone.
+pub(super) fn unsupported_mode(mode: u32) -> FaultKind {
+    FaultKind::Unsupported(format!(
+        "scalar arithmetic of floats in mode {:#x}, which does not keep subnormal numbers or does not round \
+         to the nearest",
+        mode & 0xff
+    ))
+}
+
 /// Declares `find` of a table: the step function of each operation.
 macro_rules! scalar_arithmetic {
     ($find:ident, $Table:ident; $($name:ident:
@@ -133,6 +168,11 @@ macro_rules! scalar_arithmetic {
                         step: &super::step::Step,
                         _: &mut super::group::Group,
                     ) -> super::flow::Flow {
+                        const HAS_FLOATS: bool = <$R as ScalarOutcome>::IS_FLOAT
+                            $(|| <$T as ScalarValue>::IS_FLOAT)*;
+                        if HAS_FLOATS && wave.mode & 0xff != super::vector::KEEPS_DENORMALS {
+                            return wave.fail_all(super::scalar::unsupported_mode(wave.mode));
+                        }
                         let [$($arg,)* ..] = &step.src;
                         $(let $arg = <$T as ScalarValue>::read(wave, $arg);)*
                         $(let $scc = wave.scc;)?

@@ -2,8 +2,6 @@
 //!
 //! Each function gets its sources and SCC, and returns its result and, if it sets it, SCC.
 
-use std::cmp::Ordering::{Equal, Greater, Less};
-
 use super::scalar::scalar_arithmetic;
 use crate::isa::{Sop1Op, Sop2Op, SopcOp};
 
@@ -36,14 +34,6 @@ scalar_arithmetic! { one, Sop1Op;
     s_wqm_b64: |a: u64| -> (u64, bool) { nonzero(whole_quads(a)) };
     s_not_b32: |a: u32| -> (u32, bool) { nonzero32(!a) };
     s_not_b64: |a: u64| -> (u64, bool) { nonzero(!a) };
-    s_ceil_f32: |a: f32| -> u32 { a.ceil().to_bits() };
-    s_floor_f32: |a: f32| -> u32 { a.floor().to_bits() };
-    s_trunc_f32: |a: f32| -> u32 { a.trunc().to_bits() };
-    s_rndne_f32: |a: f32| -> u32 { a.round_ties_even().to_bits() };
-    s_cvt_f32_i32: |a: i32| -> u32 { (a as f32).to_bits() };
-    s_cvt_f32_u32: |a: u32| -> u32 { (a as f32).to_bits() };
-    s_cvt_i32_f32: |a: f32| -> u32 { (a as i32).cast_unsigned() };
-    s_cvt_u32_f32: |a: f32| -> u32 { a as u32 };
 }
 
 scalar_arithmetic! { two, Sop2Op;
@@ -115,9 +105,6 @@ scalar_arithmetic! { two, Sop2Op;
     s_pack_lh_b32_b16: |a: u32, b: u32| -> u32 { b & 0xffff_0000 | a & 0xffff };
     s_pack_hh_b32_b16: |a: u32, b: u32| -> u32 { b & 0xffff_0000 | a >> 16 };
     s_pack_hl_b32_b16: |a: u32, b: u32| -> u32 { b << 16 | a >> 16 };
-    s_add_f32: |a: f32, b: f32| -> u32 { (a + b).to_bits() };
-    s_sub_f32: |a: f32, b: f32| -> u32 { (a - b).to_bits() };
-    s_mul_f32: |a: f32, b: f32| -> u32 { (a * b).to_bits() };
     s_add_nc_u64: |a: u64, b: u64| -> u64 { a.wrapping_add(b) };
     s_sub_nc_u64: |a: u64, b: u64| -> u64 { a.wrapping_sub(b) };
     s_mul_u64: |a: u64, b: u64| -> u64 { a.wrapping_mul(b) };
@@ -142,25 +129,6 @@ scalar_arithmetic! { compare, SopcOp;
     s_bitcmp1_b32: |a: u32, b: u32| -> bool { a >> (b & 31) & 1 != 0 };
     s_bitcmp0_b64: |a: u64, b: u32| -> bool { a >> (b & 63) & 1 == 0 };
     s_bitcmp1_b64: |a: u64, b: u32| -> bool { a >> (b & 63) & 1 != 0 };
-    s_cmp_lt_f32: |a: f32, b: f32| -> bool { is(a, b, &[Less]) };
-    s_cmp_eq_f32: |a: f32, b: f32| -> bool { is(a, b, &[Equal]) };
-    s_cmp_le_f32: |a: f32, b: f32| -> bool { is(a, b, &[Less, Equal]) };
-    s_cmp_gt_f32: |a: f32, b: f32| -> bool { is(a, b, &[Greater]) };
-    s_cmp_lg_f32: |a: f32, b: f32| -> bool { is(a, b, &[Less, Greater]) };
-    s_cmp_ge_f32: |a: f32, b: f32| -> bool { is(a, b, &[Greater, Equal]) };
-    s_cmp_o_f32: |a: f32, b: f32| -> bool { a.partial_cmp(&b).is_some() };
-    s_cmp_u_f32: |a: f32, b: f32| -> bool { a.partial_cmp(&b).is_none() };
-    s_cmp_nge_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Greater, Equal]) };
-    s_cmp_nlg_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Less, Greater]) };
-    s_cmp_ngt_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Greater]) };
-    s_cmp_nle_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Less, Equal]) };
-    s_cmp_neq_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Equal]) };
-    s_cmp_nlt_f32: |a: f32, b: f32| -> bool { !is(a, b, &[Less]) };
-}
-
-/// Whether `a` and `b` are ordered in one of these ways.
-fn is(a: f32, b: f32, ways: &[std::cmp::Ordering]) -> bool {
-    a.partial_cmp(&b).is_some_and(|way| ways.contains(&way))
 }
 
 fn nonzero32(value: u32) -> (u32, bool) {

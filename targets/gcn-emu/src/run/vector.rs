@@ -6,6 +6,7 @@ use crate::fault::FaultKind;
 use super::flow::Flow;
 use super::modifiers::Modifiers;
 use super::operand::Source;
+use super::scalar::unsupported_mode;
 use super::wave::{Wave, lanes_of};
 
 /// Vector arithmetic with resolved operands.
@@ -108,6 +109,26 @@ impl Alu {
             )));
         }
         self.run_modified(wave, exec, dst)
+    }
+
+    /// Executes it for a scalar, whatever lanes are active.
+    pub(super) fn run_scalar(&self, wave: &mut Wave, dst: u8) -> Flow {
+        if wave.mode & 0xff != KEEPS_DENORMALS {
+            return wave.fail_all(unsupported_mode(wave.mode));
+        }
+        let (mut source, mut result): (Row, Row) = ([0; LANES], [0; LANES]);
+        source[0] = wave.read32(&self.src[0]);
+        let operands = Operands {
+            exec: 1,
+            src: [&raw const source; 4],
+            dst: &raw mut result,
+            mask: 0,
+        };
+        // SAFETY: an operation with one source and one result of at most 32 bits, a row each, which live
+        // until it returns.
+        unsafe { (self.function)(&operands) };
+        wave.set_scalar(dst, result[0]);
+        Flow::Next
     }
 
     /// The operands of the function.

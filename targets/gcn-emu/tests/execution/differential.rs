@@ -82,7 +82,16 @@ fn native(function: &str, input: &[u32]) -> Option<Vec<u32>> {
     Some(words.collect())
 }
 
+/// The index of a lane's input, one that differs in a workgroup, and one that does not.
+const OF_LANE: &str = "__builtin_amdgcn_workgroup_id_x() * 128 + __builtin_amdgcn_workitem_id_x()";
+const OF_WORKGROUP: &str = "__builtin_amdgcn_workgroup_id_x()";
+
 fn compare(function: &str) {
+    compare_at(function, OF_LANE, 128);
+}
+
+/// Runs workgroups of so many lanes. `index` has the index of a lane's input.
+fn compare_at(function: &str, index: &str, workgroup: u32) {
     let input = inputs();
     let Some(expected) = native(function, &input) else {
         return;
@@ -91,7 +100,7 @@ fn compare(function: &str) {
         "{FUNCTIONS}
         __attribute__((amdgpu_kernel, visibility(\"protected\")))
         void k(const u32 *in, u32 *out) {{
-          u32 lane = __builtin_amdgcn_workgroup_id_x() * 128 + __builtin_amdgcn_workitem_id_x();
+          u32 lane = {index};
           {function}(in + lane * INPUTS, out + lane * OUTPUTS);
         }}"
     );
@@ -115,7 +124,7 @@ fn compare(function: &str) {
                 private_bytes: 16 << 10,
                 // The compiler may keep arrays there.
                 group_bytes: kernel.descriptor().group_bytes,
-                workgroup: 128,
+                workgroup,
             };
             let ran = device.run(&kernel, shape, &memory);
             ran.unwrap_or_else(|fault| panic!("{arch} {level} {function}: {fault}"));
@@ -161,6 +170,14 @@ fn narrow_integers() {
 #[test]
 fn half_floats() {
     compare("halves");
+}
+
+/// Scalar instructions compute what all lanes have in common, on gfx12 floats, too.
+#[test]
+fn floats_of_a_workgroup() {
+    compare_at("floats", OF_WORKGROUP, 1);
+    compare_at("halves", OF_WORKGROUP, 1);
+    compare_at("uniform_floats", OF_WORKGROUP, 1);
 }
 
 #[test]

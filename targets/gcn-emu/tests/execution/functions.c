@@ -90,6 +90,22 @@ static void halves(const u32 *in, u32 *out) {
   for (u32 i = 10; i < 16; i++) out[i] = 0;
 }
 
+/* What gfx12 has scalar instructions for. */
+static void uniform_floats(const u32 *in, u32 *out) {
+  float a = float_of(in[0]), b = float_of(in[1]), c = float_of(in[2]);
+  out[0] = float_bits(__builtin_fmaf(a, b, c)); out[1] = float_bits(__builtin_fmaf(a, b, 1.5f));
+  out[2] = float_bits(__builtin_fmaf(a, 2.5f, c)); out[3] = float_bits(__builtin_rintf(a));
+  /* The order of zeros is not defined. */
+  out[4] = float_bits(__builtin_fminf(a, b) + 0.0f); out[5] = float_bits(__builtin_fmaxf(a, b) + 0.0f);
+  out[6] = (a < b) + 2 * (a >= b) + 4 * !(a < c) + 8 * !(a == b) + 16 * (a != a || b != b) + 32 * (a < b || a > b);
+  _Float16 h = (_Float16)((float)(i32)in[3] / 65536.0f), i = (_Float16)((float)(i32)in[4] / 1048576.0f);
+  out[7] = float_bits((float)__builtin_floorf16(h)); out[8] = float_bits((float)__builtin_ceilf16(i));
+  out[9] = float_bits((float)__builtin_truncf16(h)); out[10] = float_bits((float)__builtin_rintf16(h));
+  out[11] = (h < i) + 2 * (h >= i) + 4 * (h == i) + 8 * (h != i) + 16 * !(h > i);
+  out[12] = float_bits((float)(h < i ? h : i)); out[13] = (u32)(a > 0 && a < 1e9f ? (u32)a : 0);
+  out[14] = float_bits((float)(_Float16)(h + i)); out[15] = float_bits((float)(_Float16)(h * i));
+}
+
 static noinline u32 fibonacci(u32 n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 static noinline u32 doubled(u32 a) { return 2 * a; }
 static noinline u32 squared(u32 a) { return a * a; }
