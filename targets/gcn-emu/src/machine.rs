@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use bus_cost::CountCosts;
+use bus_cost::record::LaunchCosts;
 use emu_engine::{Activity, OnEnd, Processors, Progress};
 
 use crate::arch::Arch;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::fault::{Fault, LaunchError};
 use crate::memory::{AccessKind, AddressSpace};
-use crate::run::{Code, Dispatch, Kernel, Region, RunningKernel, Trace, max_private, workgroups};
+use crate::run::{
+    Code, Dispatch, Kernel, KernelCosts, Region, RunningKernel, Trace, max_private, workgroups,
+};
 
 /// The most lanes of a workgroup.
 pub const MAX_WORKGROUP: u32 = 1024;
@@ -33,6 +37,8 @@ pub struct Options {
     /// far as the memory model allows it, so that code without the waits and invalidations that it needs
     /// gives wrong results.
     pub weak: Option<u64>,
+    /// Count what kernels do on the bus.
+    pub costs: Option<CountCosts>,
 }
 
 impl Default for Options {
@@ -44,6 +50,7 @@ impl Default for Options {
             patience: Duration::from_secs(10),
             trace: None,
             weak: None,
+            costs: None,
         }
     }
 }
@@ -129,6 +136,11 @@ impl Machine {
             .iter()
             .map(|&n| u64::from(n))
             .product();
+        let entry = dispatch.descriptor.wrapping_add_signed(descriptor.entry);
+        let costs = self.options.costs.clone().map(|request| KernelCosts {
+            entry: self.code.function(entry, &request.entry),
+            counts: LaunchCosts::new(request),
+        });
         let kernel = Arc::new(Kernel {
             target: descriptor.target(self.options.arch),
             descriptor,
@@ -138,6 +150,7 @@ impl Machine {
             patience: self.options.patience,
             trace: self.options.trace.clone(),
             weak: self.options.weak,
+            costs,
             dispatch,
         });
         self.activity.note();
