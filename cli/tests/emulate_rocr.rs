@@ -104,7 +104,7 @@ fn calls_costs_and_traces_are_printed() {
         "{}",
         trace.stderr
     );
-    let costs = emulate(&["--device", "gfx1100", "--costs"], "ok").expect("as before");
+    let costs = emulate(&["--device", "gfx90a", "--costs"], "ok").expect("as before");
     assert_eq!(costs.code, Some(0), "{}", costs.stderr);
     for words in ["kernel `add`", "instructions of lanes"] {
         assert!(costs.stderr.contains(words), "{}", costs.stderr);
