@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use bus_cost::CountCosts;
 use device_arena::{AccessKind, CheckedArena, Fill};
@@ -19,8 +19,8 @@ use object::{Endianness, Object, ObjectSymbol};
 /// Memory of the device and of the host.
 struct Memory {
     arena: CheckedArena,
-    /// The host's.
-    mapped: RwLock<Vec<Range<u64>>>,
+    /// The host's. The emulator asks for it at each access, and a benchmark measures that.
+    mapped: OnceLock<Range<u64>>,
 }
 
 impl AddressSpace for Memory {
@@ -29,8 +29,8 @@ impl AddressSpace for Memory {
     }
 
     fn is_of_host(&self, address: u64) -> bool {
-        let mapped = self.mapped.read().unwrap();
-        mapped.iter().any(|range| range.contains(&address))
+        let mapped = self.mapped.get();
+        mapped.is_some_and(|range| range.contains(&address))
     }
 
     fn describe(&self, _: u64) -> Option<String> {
@@ -158,7 +158,7 @@ impl Device {
         let arena = CheckedArena::new(1 << 30, Some(0x4000_0000_0000)).expect("addresses");
         let memory = Arc::new(Memory {
             arena,
-            mapped: RwLock::default(),
+            mapped: OnceLock::new(),
         });
         let options = Options {
             processors: 1,
@@ -181,11 +181,11 @@ impl Device {
         address
     }
 
-    /// Allocates words of the host's memory, which are 0.
+    /// Allocates words of the host's memory, which are 0. Once.
     pub(crate) fn mapped(&self, words: usize) -> u64 {
         let address = self.memory(&vec![0; words]);
         let range = address..address + 4 * words as u64;
-        self.memory.mapped.write().unwrap().push(range);
+        self.memory.mapped.set(range).expect("the first call");
         address
     }
 
