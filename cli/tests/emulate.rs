@@ -23,10 +23,6 @@ fn a_wrong_command_line_is_named() {
             &["--device", "gfx90a", "--check", "--", "true"],
             "--check: emulated AMD GPUs (gfx90a) cannot do that yet",
         ),
-        (
-            &["--device", "gfx1100", "--costs", "--", "true"],
-            "--costs: emulated AMD GPUs (gfx1100) cannot do that yet",
-        ),
         (&["--devices", "65", "--", "true"], "65 is not in 0..=64"),
         (&["--path", "--", "true"], "cannot be used with"),
         (

@@ -94,7 +94,7 @@ fn a_program_runs_on_emulated_gpus() {
 }
 
 #[test]
-fn calls_and_traces_are_printed() {
+fn calls_costs_and_traces_are_printed() {
     let Some(trace) = emulate(&["--device", "gfx90a", "--trace", "1.3"], "ok") else {
         return;
     };
@@ -104,6 +104,11 @@ fn calls_and_traces_are_printed() {
         "{}",
         trace.stderr
     );
+    let costs = emulate(&["--device", "gfx90a", "--costs"], "ok").expect("as before");
+    assert_eq!(costs.code, Some(0), "{}", costs.stderr);
+    for words in ["kernel `add`", "instructions of lanes"] {
+        assert!(costs.stderr.contains(words), "{}", costs.stderr);
+    }
     let mut command = revoff();
     let [program, kernels] = PROGRAM.as_ref().expect("as before");
     command.args(["emulate", "--device", "gfx90a", "--"]);

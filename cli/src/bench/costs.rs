@@ -8,7 +8,7 @@ use host_rt::shared_abi::wire::WireKind;
 use serde::Serialize;
 
 use super::context::Bench;
-use super::counting::{CALLS, Counted, Counter, THREADS};
+use super::counting::{CALLS, Counted, Counter, KERNEL, THREADS};
 use super::host_functions::functions;
 use super::kinds::Call;
 use super::options::Options;
@@ -59,11 +59,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// Counts one kind of call.
 fn count(bench: &Bench, wire: WireKind, call: &Call, threads: u32) -> anyhow::Result<Costs> {
-    let counter = Counter::of(ENTRY);
+    let counter = Counter::of(bench, ENTRY);
     let runtime = counter.count(bench).wire(wire).build()?;
-    let kernel = runtime
-        .load(&bench.image, &functions()?)?
-        .kernel("repeat")?;
+    let kernel = runtime.load(&bench.image, &functions()?)?.kernel(KERNEL)?;
     let grid = Grid { teams: 1, threads };
     // SAFETY: the parameters are the kernel's, which accesses no memory of the host.
     unsafe { kernel.launch(grid, &[&call.what, &CALLS])? }.wait()?;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use host_rt::bus_cost::{Costs, CountCosts};
+use host_rt::targets::DeviceArch;
 use host_rt::{Builder, Runtime};
 
 use super::context::Bench;
@@ -25,17 +26,25 @@ pub(super) struct Counted {
     pub(super) costs: Costs,
 }
 
-/// Counts the calls of a function in a launch.
+/// The kernel whose calls are counted: each of its threads makes [`CALLS`], and nothing else that the
+/// bus would see.
+pub(super) const KERNEL: &str = "repeat";
+
+/// Counts the calls of a function in a launch of [`KERNEL`].
 pub(super) struct Counter {
     entry: &'static str,
+    /// The function is inlined, and the kernel is counted.
+    is_inlined: bool,
     counted: Arc<Mutex<Option<Costs>>>,
 }
 
 impl Counter {
     /// Counts the calls of `entry`.
-    pub(super) fn of(entry: &'static str) -> Self {
+    pub(super) fn of(bench: &Bench, entry: &'static str) -> Self {
         Self {
             entry,
+            // rustc ignores `inline(never)` for AMD GPUs.
+            is_inlined: matches!(bench.device.arch(), DeviceArch::Amd(_)),
             counted: Arc::default(),
         }
     }
@@ -44,7 +53,10 @@ impl Counter {
     pub(super) fn count(&self, bench: &Bench) -> Builder {
         let sink = Arc::clone(&self.counted);
         Runtime::builder(bench.name()).costs(CountCosts {
-            entry: self.entry.to_owned(),
+            entry: match self.is_inlined {
+                true => KERNEL.to_owned(),
+                false => self.entry.to_owned(),
+            },
             sink: Arc::new(move |_, costs| {
                 *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
             }),
@@ -55,6 +67,11 @@ impl Counter {
     pub(super) fn costs(&self) -> anyhow::Result<Costs> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let costs = counted.take();
-        costs.context("the device has not counted the launch")
+        let mut costs = costs.context("the device has not counted the launch")?;
+        if self.is_inlined {
+            costs.calls.warp_calls *= CALLS;
+            costs.calls.lane_calls *= CALLS;
+        }
+        Ok(costs)
     }
 }

@@ -30,12 +30,14 @@
 //! | module | job |
 //! |---|---|
 //! | `report` | tables for people |
+//! | [`record`] | recording what a warp does, for emulators |
 //! | `bus` | the model, its parameters and their sources |
 //! | `counts` | counts of a launch and of its calls |
 //! | `traffic` | accesses of warps to mapped memory, grouped into transactions |
 
 mod bus;
 mod counts;
+pub mod record;
 mod report;
 mod traffic;
 

@@ -1,11 +1,12 @@
 //! The counts of a launch for people and as JSON.
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::bus::{BUSES, Estimate};
-use crate::counts::{Costs, Counts, PerCall};
+use crate::counts::{Costs, CountCosts, Counts, ENTRY, PerCall};
 
 /// The counts of a launch, and the estimated time of its calls.
 #[derive(Debug, Serialize)]
@@ -100,11 +101,27 @@ impl<'a> Report<'a> {
         if calls.warp_calls == 0 {
             writeln!(
                 out,
-                "no estimate: the launch made no call of {}",
+                "no estimate: the launch made no call of {}, or the compiler has inlined it; a kernel \
+                 counts as a call if its own name is given",
                 calls.entry,
             )?;
         }
         Ok(text)
+    }
+}
+
+impl CountCosts {
+    /// A request to print a table of each launch, with the calls of [`ENTRY`].
+    #[must_use]
+    pub fn printed(print: fn(&str)) -> Self {
+        Self {
+            entry: ENTRY.to_owned(),
+            sink: Arc::new(move |kernel, costs| {
+                if let Ok(table) = Report::new(costs).render() {
+                    print(&format!("kernel `{kernel}`\n{}", table.trim_end()));
+                }
+            }),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bus_cost::{CountCosts, ENTRY, Report};
+use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
 use emu_driver::devices::{Vendor, traced};
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
@@ -105,15 +105,9 @@ fn trace() -> Result<Option<Trace>, SettingError> {
     Ok(traced)
 }
 
+/// A report of what each kernel does on the bus.
 fn costs() -> CountCosts {
-    CountCosts {
-        entry: ENTRY.to_owned(),
-        sink: Arc::new(|kernel, costs| {
-            if let Ok(table) = Report::new(costs).render() {
-                report(&format!("kernel `{kernel}`\n{}", table.trim_end()));
-            }
-        }),
-    }
+    CountCosts::printed(report)
 }
 
 /// Says something to the user of a program that knows nothing of this driver.

@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use bus_cost::CountCosts;
+use bus_cost::record::LaunchCosts;
 use emu_engine::{Activity, OnEnd, Processors, Progress};
 
 use crate::arch::Arch;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::fault::{Fault, LaunchError};
 use crate::memory::{AccessKind, AddressSpace};
-use crate::run::{Code, Dispatch, Kernel, Region, RunningKernel, Trace, max_private, workgroups};
+use crate::run::{
+    Code, Dispatch, Kernel, KernelCosts, Region, RunningKernel, Trace, max_private, workgroups,
+};
 use crate::weak::Weak;
 
 /// The most lanes of a workgroup.
@@ -32,6 +36,8 @@ pub struct Options {
     pub trace: Option<Trace>,
     /// Weak memory mode.
     pub weak: Option<Weak>,
+    /// Count what kernels do on the bus.
+    pub costs: Option<CountCosts>,
 }
 
 impl Default for Options {
@@ -43,6 +49,7 @@ impl Default for Options {
             patience: Duration::from_secs(10),
             trace: None,
             weak: None,
+            costs: None,
         }
     }
 }
@@ -128,6 +135,11 @@ impl Machine {
             .iter()
             .map(|&n| u64::from(n))
             .product();
+        let entry = dispatch.descriptor.wrapping_add_signed(descriptor.entry);
+        let costs = self.options.costs.clone().map(|request| KernelCosts {
+            entry: self.code.function(entry, &request.entry),
+            counts: LaunchCosts::new(request),
+        });
         let kernel = Arc::new(Kernel {
             target: descriptor.target(self.options.arch),
             descriptor,
@@ -137,6 +149,7 @@ impl Machine {
             patience: self.options.patience,
             trace: self.options.trace.clone(),
             weak: self.options.weak,
+            costs,
             dispatch,
         });
         self.activity.note();

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
 use emu_driver::devices::{Vendor, traced};
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
@@ -55,6 +56,7 @@ fn describe() -> Result<Vec<GpuOptions>, SettingError> {
             )?),
             trace: trace()?,
             weak: weak()?,
+            costs: (number_in("REVOFF_EMU_COSTS", 0, 0..=1)? != 0).then(costs),
         };
         Ok(GpuOptions {
             machine,
@@ -105,6 +107,11 @@ fn trace() -> Result<Option<Trace>, SettingError> {
         sink: Arc::new(report),
     });
     Ok(traced)
+}
+
+/// A report of what each kernel does on the bus.
+fn costs() -> CountCosts {
+    CountCosts::printed(report)
 }
 
 /// Says something to the user of a program that knows nothing of this runtime.

@@ -74,11 +74,17 @@ impl Target {
         !self.is_host() && !self.is_emu()
     }
 
-    /// Whether it counts what kernels do on the bus, as emulated NVIDIA GPUs do. Emulated AMD GPUs do
-    /// not yet.
+    /// Whether it counts what kernels do on the bus.
     #[must_use]
     pub fn counts_costs(&self) -> bool {
-        self.is_emu() && !is_amd(self.device)
+        self.is_emu()
+    }
+
+    /// Whether the compiler inlines `GOMP_target_ext` into kernels: rustc ignores `inline(never)` for
+    /// AMD GPUs.
+    #[must_use]
+    pub fn inlines_calls(&self) -> bool {
+        is_amd(self.device)
     }
 
     /// Whether it can do what a weak memory model allows and hardware does at times.

@@ -101,7 +101,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "region", "entry",
         ],
     ),
-    ("bus-cost", &["traffic", "counts", "bus", "report"]),
+    (
+        "bus-cost",
+        &["traffic", "counts", "bus", "record", "report"],
+    ),
     (
         "cuda-emu",
         &[

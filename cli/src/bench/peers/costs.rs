@@ -6,7 +6,7 @@ use host_rt::{Functions, Grid};
 
 use super::{LIBGOMP, LLVM_RPC, handler, libgomp, serve_rpc};
 use crate::bench::context::Bench;
-use crate::bench::counting::{CALLS, Counted, Counter, THREADS};
+use crate::bench::counting::{CALLS, Counted, Counter, KERNEL, THREADS};
 use crate::bench::host_functions::{functions, work};
 use crate::bench::options::Options;
 use crate::output;
@@ -19,12 +19,12 @@ pub(in crate::bench) fn count(bench: &Bench, options: &Options) -> anyhow::Resul
             bench
                 .watchdog
                 .at(format!("{LLVM_RPC} {}, {threads} threads", call.name));
-            let counter = Counter::of(entry(call.what).unwrap_or_default());
+            let counter = Counter::of(bench, entry(call.what).unwrap_or_default());
             let runtime = counter.count(bench).build()?;
             let program = runtime.load(&bench.image, &Functions::new())?;
             let _connection = serve_rpc(&runtime, &program, slow)?;
             let grid = Grid { teams: 1, threads };
-            let kernel = program.kernel("repeat")?;
+            let kernel = program.kernel(KERNEL)?;
             // SAFETY: the parameters are the kernel's, which accesses no memory of the host; the
             // client is connected until after the launch.
             unsafe { kernel.launch(grid, &[&(call.what | RPC), &CALLS])? }.wait()?;
@@ -61,10 +61,10 @@ fn libgomp(bench: &Bench, path: &std::path::Path) -> anyhow::Result<Counted> {
     const WARP: u32 = 32;
     bench.watchdog.at(LIBGOMP);
     let image = libgomp::image(path)?;
-    let counter = Counter::of(ENTRY);
+    let counter = Counter::of(bench, ENTRY);
     let runtime = counter.count(bench).build()?;
     let program = runtime.load(&image, &functions()?)?;
-    let kernel = program.kernel("repeat")?;
+    let kernel = program.kernel(KERNEL)?;
     let grid = Grid {
         teams: 1,
         threads: WARP,

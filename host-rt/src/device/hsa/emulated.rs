@@ -32,6 +32,7 @@ impl Emulated {
                     sink: Arc::clone(&trace.sink),
                 }),
                 weak: env.emu_weak,
+                costs: options.costs.cloned(),
             },
             memory,
             is_strict: true,

@@ -1,5 +1,7 @@
 //! Accesses to memory: what is read or written, whatever the address.
 
+use bus_cost::record::FenceScope;
+
 use super::atomic::AtomicOp;
 use super::counters::{Counter, Counters};
 use crate::arch::Generation;
@@ -31,8 +33,17 @@ pub(super) enum Action {
     Store(Element),
     /// An atomic operation, which may return the old value.
     Atomic(AtomicOp, Element, bool),
-    /// It concerns the caches: which vector caches of the compute unit it invalidates.
-    Fence([bool; 2]),
+    /// It concerns caches.
+    Caches(CacheEffects),
+}
+
+/// What an instruction on caches does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CacheEffects {
+    /// The vector caches of the compute unit that it invalidates, the nearest first.
+    pub(super) invalidates: [bool; 2],
+    /// The scope as far as which it writes caches back; none if it does not.
+    pub(super) writes_back: Option<FenceScope>,
 }
 
 /// An element in memory, and in registers.
@@ -135,7 +146,7 @@ impl Action {
             Self::Load(element) | Self::Store(element) | Self::Atomic(_, element, _) => {
                 element.bytes
             }
-            Self::Fence(_) => 0,
+            Self::Caches(_) => 0,
         }
     }
 
@@ -149,7 +160,7 @@ impl Action {
             Self::Load(element) => Self::Load(double(element)),
             Self::Store(element) => Self::Store(double(element)),
             Self::Atomic(op, element, returns) => Self::Atomic(op, double(element), returns),
-            Self::Fence(levels) => Self::Fence(levels),
+            Self::Caches(effects) => Self::Caches(effects),
         }
     }
 
@@ -157,7 +168,7 @@ impl Action {
     pub(super) fn counters(self, generation: Generation, is_flat: bool) -> Counters {
         let counter = match self {
             Self::Store(_) | Self::Atomic(_, _, false) => Counter::Store,
-            Self::Load(_) | Self::Atomic(_, _, true) | Self::Fence(_) => Counter::Load,
+            Self::Load(_) | Self::Atomic(_, _, true) | Self::Caches(_) => Counter::Load,
         };
         let counters = Counters::one(counter.on(generation));
         match is_flat {

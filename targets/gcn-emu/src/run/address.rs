@@ -191,6 +191,9 @@ impl Memory<'_> {
         let old = piece.update(bytes, op, data);
         if op.apply(bytes, old, data) != old {
             self.group.note_change();
+            if let Some(costs) = &mut self.wave.costs {
+                costs.note_change(self.lane);
+            }
         } else if self.group.kernel.memory.is_of_host(address) {
             self.group.note_poll();
         }

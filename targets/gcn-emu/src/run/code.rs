@@ -92,6 +92,12 @@ impl Region {
         Ok(unsafe { &*step })
     }
 
+    /// The address of a function.
+    fn function(&self, name: &str) -> Option<u64> {
+        let found = self.symbols.iter().find(|(_, other)| other == name);
+        found.map(|(offset, _)| self.start + offset)
+    }
+
     /// A description of the instruction at an address.
     fn location(&self, target: Target, address: u64) -> CodeLocation {
         let offset = address - self.start;
@@ -154,6 +160,11 @@ impl Code {
             return Ok(Arc::clone(region));
         }
         Err(FaultKind::NoCode(address, "not in code"))
+    }
+
+    /// The address of a function in the code around an address; none if there is no such function.
+    pub(crate) fn function(&self, near: u64, name: &str) -> Option<u64> {
+        self.find(near).ok()?.function(name)
     }
 
     /// A description of the instruction at an address.

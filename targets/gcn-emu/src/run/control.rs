@@ -303,9 +303,12 @@ fn hardware_register(wave: &Wave, group: &Group, number: u32) -> Option<u32> {
 fn wait(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     // What has been loaded and stored before is ordered before what comes later.
     fence(Ordering::AcqRel);
-    if wave.pending.is_some() {
+    if wave.is_observed {
         let generation = wave.target.arch.generation();
         let most = outstanding(step.inst.op, step.immediate as u32 & 0xffff, generation);
+        if let Some(costs) = &mut wave.costs {
+            costs.wait(most);
+        }
         weak::wait(wave, group, most);
     }
     Flow::Next

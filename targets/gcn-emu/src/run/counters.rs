@@ -50,6 +50,10 @@ impl Counters {
         self.0 >> counter & 1 != 0
     }
 
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Takes a counter off the set. Returns whether it was the last.
     pub(super) fn remove(&mut self, counter: usize) -> bool {
         self.0 &= !(1 << counter);

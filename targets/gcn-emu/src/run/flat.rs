@@ -16,8 +16,8 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     let Detail::Access(access) = &step.detail else {
         return Flow::Next;
     };
-    if let Action::Fence(levels) = access.action {
-        perform::invalidate(group, levels);
+    if let Action::Caches(effects) = access.action {
+        perform::change_caches(wave, group, effects);
         return Flow::Next;
     }
     let [vector, scalar, ..] = &step.src;

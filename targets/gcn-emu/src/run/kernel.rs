@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bus_cost::record::LaunchCosts;
 use emu_engine::Activity;
 
+use super::costs::Owner;
 use crate::alu::LANES;
 use crate::arch::{Target, Wave};
 use crate::descriptor::Descriptor;
@@ -53,6 +55,13 @@ impl std::fmt::Debug for Trace {
     }
 }
 
+/// What a kernel does on the bus.
+pub(crate) struct KernelCosts {
+    /// The function whose executions are counted as calls; none if the code has no such function.
+    pub(crate) entry: Option<u64>,
+    pub(crate) counts: LaunchCosts,
+}
+
 /// A kernel that is launched.
 pub(crate) struct Kernel {
     pub(crate) dispatch: Dispatch,
@@ -63,6 +72,8 @@ pub(crate) struct Kernel {
     pub(crate) weak: Option<Weak>,
     /// A lane to trace.
     pub(crate) trace: Option<Trace>,
+    /// What it does on the bus, if that is counted.
+    pub(crate) costs: Option<KernelCosts>,
     pub(crate) activity: Arc<Activity>,
     /// The time without progress after which looping waves are assumed to loop forever.
     pub(crate) patience: Duration,
@@ -113,6 +124,20 @@ impl Kernel {
     pub(super) fn traces(&self, workgroup: [u32; 3], lane: [u32; 3]) -> bool {
         let trace = self.trace.as_ref();
         trace.is_some_and(|trace| (trace.workgroup, trace.lane) == (workgroup, lane))
+    }
+
+    /// Whose memory is at a global address. Arguments and the packet are in memory of the host, but are
+    /// the launch's: other GPUs have them in memory of their own.
+    pub(super) fn owner(&self, address: u64) -> Owner {
+        const PACKET_BYTES: u64 = 64;
+        let is_in = |start: u64, bytes: u64| address.wrapping_sub(start) < bytes;
+        let is_of_launch = is_in(self.dispatch.kernarg, self.descriptor.kernarg_bytes.into())
+            || is_in(self.dispatch.packet, PACKET_BYTES);
+        match self.memory.is_of_host(address) {
+            true if is_of_launch => Owner::Other,
+            true => Owner::Host,
+            false => Owner::Device,
+        }
     }
 
     /// Nanoseconds since the machine was made.

@@ -80,5 +80,9 @@ impl Launch for RunningKernel {
         self.fault_at_begin([0; 3], FaultKind::Stopped)
     }
 
-    fn finish(&self) {}
+    fn finish(&self) {
+        if let Some(costs) = &self.kernel.costs {
+            costs.counts.report(&self.kernel.dispatch.kernel);
+        }
+    }
 }

@@ -36,12 +36,12 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
             return wave.fail(lane, kind);
         }
     }
-    if wave.pending.is_some() {
+    if wave.is_observed {
         let action = match access.offsets[1] < 0 {
             true => access.action,
             false => access.action.doubled(),
         };
-        weak::issue(wave, action, step.dst, Counters::one(Counter::Lds));
+        perform::finish_observed(wave, action, step.dst, Counters::one(Counter::Lds));
     }
     Flow::Next
 }
@@ -73,7 +73,7 @@ fn both(
                 let old = memory.update(place, element.bytes, op, [datum, 0])?;
                 loaded[at] = old.into();
             }
-            Action::Fence(_) => {}
+            Action::Caches(_) => {}
         }
     }
     if let (Action::Load(element) | Action::Atomic(_, element, true), Target::Vector(row)) =

@@ -1,6 +1,8 @@
 //! The step for an instruction: its function, with resolved operands.
 
-use super::access::{self, Access, Action};
+use bus_cost::record::FenceScope;
+
+use super::access::{self, Access, Action, CacheEffects};
 use super::flow::Flow;
 use super::group::Group;
 use super::modifiers::{LaneSource, Modifiers as AluModifiersOf, Placement, SourceModifiers};
@@ -27,6 +29,9 @@ type Result<T> = std::result::Result<T, FaultKind>;
 
 /// The scope of the device on gfx12.
 const DEVICE_SCOPE: u8 = 2;
+
+/// The scope of the system on gfx12.
+const SYSTEM_SCOPE: u8 = 3;
 
 /// Makes the step for an instruction.
 pub(super) fn lower(inst: Inst) -> Result<Step> {
@@ -731,6 +736,36 @@ impl Builder<'_> {
         }
     }
 
+    /// The scope as far as which an instruction on caches writes them back.
+    fn writes_back(&self, cache: CachePolicy) -> Option<FenceScope> {
+        match (self.row().name, cache) {
+            // There are `sc0` and `sc1`, which choose a scope together.
+            ("buffer_wbl2", CachePolicy::Bits { glc, scc, .. })
+                if self.inst.target.arch == Arch::Gfx942 =>
+            {
+                match (glc, scc) {
+                    (true, true) => Some(FenceScope::System),
+                    (false, true) => Some(FenceScope::Device),
+                    (_, false) => None,
+                }
+            }
+            ("buffer_wbl2", _) => Some(FenceScope::System),
+            ("flat_wb" | "flat_wbinv", CachePolicy::Hint { scope, .. }) => match scope {
+                SYSTEM_SCOPE => Some(FenceScope::System),
+                DEVICE_SCOPE => Some(FenceScope::Device),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn cache_effects(&self, cache: CachePolicy) -> CacheEffects {
+        CacheEffects {
+            invalidates: self.invalidated(cache),
+            writes_back: self.writes_back(cache),
+        }
+    }
+
     fn flat(&mut self) -> Result<()> {
         let Modifiers::Memory(modifiers) = self.inst.modifiers else {
             return Err(self.unsupported());
@@ -738,7 +773,7 @@ impl Builder<'_> {
         let row = self.row();
         self.step.run = flat::run;
         if row.has(Flag::bare) {
-            self.access(fence_access(self.invalidated(modifiers.cache)));
+            self.access(caches_access(self.cache_effects(modifiers.cache)));
             return Ok(());
         }
         if modifiers.lds || row.has(Flag::lds) || row.name.contains("addtid") {
@@ -793,7 +828,7 @@ impl Builder<'_> {
         self.step.run = buffer::run;
         if row.has(Flag::bare) {
             self.step.run = flat::run;
-            self.access(fence_access(self.invalidated(modifiers.cache)));
+            self.access(caches_access(self.cache_effects(modifiers.cache)));
             return Ok(());
         }
         if modifiers.lds || modifiers.tfe || modifiers.format.is_some() {
@@ -830,9 +865,9 @@ impl Builder<'_> {
     }
 }
 
-fn fence_access(levels: [bool; 2]) -> Access {
+fn caches_access(effects: CacheEffects) -> Access {
     Access {
-        action: Action::Fence(levels),
+        action: Action::Caches(effects),
         data: 0,
         second: 0,
         offsets: [0, -1],

@@ -17,7 +17,9 @@
 //! | `perform`, `weak` | performing the access of a lane, and the same in weak memory mode |
 //! | `address`, `space` | the memory at an address |
 //! | `access`, `atomic`, `registers` | what an access does, atomic operations, elements in registers |
-//! | `pending`, `caches`, `counters` | what weak memory mode delays and keeps |
+//! | `pending`, `caches` | what weak memory mode delays and keeps |
+//! | `costs`, `calls` | what a wave does on the bus, and the calls that it makes |
+//! | `counters` | counters of outstanding operations |
 //! | `step` | an instruction with resolved operands |
 //! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
 //! | `wave`, `private_memory` | registers and private memory |
@@ -29,8 +31,10 @@ mod address;
 mod atomic;
 mod buffer;
 mod caches;
+mod calls;
 mod code;
 mod control;
+mod costs;
 mod counters;
 mod deadlock;
 mod flat;
@@ -64,6 +68,6 @@ mod workgroup;
 
 pub(crate) use self::code::{Code, Region};
 pub use self::kernel::{Dispatch, Trace};
-pub(crate) use self::kernel::{Kernel, workgroups};
+pub(crate) use self::kernel::{Kernel, KernelCosts, workgroups};
 pub(crate) use self::launch::RunningKernel;
 pub(crate) use self::private_memory::max_private;

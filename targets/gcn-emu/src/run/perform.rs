@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::access::{Access, Action};
+use super::access::{Access, Action, CacheEffects};
 use super::address::Memory;
+use super::costs::Owner;
 use super::counters::Counters;
 use super::group::Group;
 use super::operand::Target;
@@ -25,8 +26,11 @@ pub(super) fn perform(
 ) -> Result<(), FaultKind> {
     let (data, dst) = (usize::from(access.data), rows_of(dst));
     let mut memory = Memory { wave, group, lane };
-    if memory.wave.pending.is_some() {
-        return weak::perform(&mut memory, place, access);
+    if memory.wave.is_observed {
+        note_access(&mut memory, place);
+        if memory.wave.pending.is_some() {
+            return weak::perform(&mut memory, place, access);
+        }
     }
     match access.action {
         Action::Load(element) => {
@@ -48,7 +52,7 @@ pub(super) fn perform(
                 write(memory.wave, lane, dst, element, old.into());
             }
         }
-        Action::Fence(_) => {}
+        Action::Caches(_) => {}
     }
     Ok(())
 }
@@ -62,15 +66,40 @@ fn rows_of(dst: Target) -> usize {
 
 /// Ends an instruction whose accesses are performed.
 pub(super) fn finish(wave: &mut Wave, access: &Access, dst: Target, counters: Counters) {
+    if wave.is_observed {
+        finish_observed(wave, access.action, dst, counters);
+    }
+}
+
+/// The same for a wave that is observed.
+pub(super) fn finish_observed(wave: &mut Wave, action: Action, dst: Target, counters: Counters) {
+    if let Some(costs) = &mut wave.costs {
+        costs.end_access(action, counters);
+    }
     if wave.pending.is_some() {
-        weak::issue(wave, access.action, dst, counters);
+        weak::issue(wave, action, dst, counters);
+    }
+}
+
+/// Notes the access of a lane, if they are counted.
+#[cold]
+fn note_access(memory: &mut Memory<'_>, (space, address): (Space, u64)) {
+    if let Some(costs) = &mut memory.wave.costs {
+        let owner = match space {
+            Space::Global => memory.group.kernel.owner(address),
+            Space::Lds | Space::Private | Space::Scratch => Owner::Other,
+        };
+        costs.note_access(memory.lane, address, owner);
     }
 }
 
 /// An instruction on caches. There are none, but in weak memory mode.
-pub(super) fn invalidate(group: &mut Group, levels: [bool; 2]) {
+pub(super) fn change_caches(wave: &mut Wave, group: &mut Group, effects: CacheEffects) {
     fence(Ordering::SeqCst);
     if let Some(caches) = &mut group.caches {
-        caches.invalidate(levels);
+        caches.invalidate(effects.invalidates);
+    }
+    if let Some(costs) = &mut wave.costs {
+        costs.change_caches(effects);
     }
 }

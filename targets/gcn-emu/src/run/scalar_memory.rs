@@ -45,6 +45,9 @@ pub(super) fn load(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         return Flow::Next;
     };
     let is_weak = wave.pending.is_some();
+    if let Some(costs) = &mut wave.costs {
+        costs.scalar_load(address, bytes, group.kernel.owner(address));
+    }
     let mut words = Vec::new();
     for at in (0..bytes).step_by(16) {
         let part = (bytes - at).min(16);

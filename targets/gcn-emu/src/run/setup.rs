@@ -2,6 +2,7 @@
 //!
 //! Source: LLVM, "User Guide for AMDGPU Backend", initial kernel execution state.
 
+use super::costs::CostRecorder;
 use super::group::Group;
 use super::pending::Pending;
 use super::private_memory::{GARBAGE, PrivateMemory};
@@ -69,6 +70,13 @@ pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateM
         let salt = u64::from(number) << 32 ^ u64::from(group.place[0]) << 40;
         Box::new(Pending::new(weak, salt))
     });
+    wave.costs = kernel.costs.as_ref().map(|costs| {
+        let generation = target.arch.generation();
+        let mut recorder = CostRecorder::new(generation, wave.lanes, costs.entry);
+        recorder.begin(wave.pc, exec);
+        Box::new(recorder)
+    });
+    wave.is_observed = wave.pending.is_some() || wave.costs.is_some();
     set_scalars(&mut wave, group);
     wave
 }

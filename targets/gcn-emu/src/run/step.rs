@@ -1,6 +1,7 @@
 //! An instruction with resolved operands.
 
-use super::access::Access;
+use super::access::{Access, Action};
+use super::calls::Jump;
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
@@ -8,7 +9,8 @@ use super::packed::Packed;
 use super::register_counts::RegisterCounts;
 use super::vector::Alu;
 use super::wave::Wave;
-use crate::inst::Inst;
+use crate::inst::{Inst, Op};
+use crate::isa::{Sop1Op, SopkOp};
 
 /// Executes an instruction.
 pub(crate) type Run = fn(&mut Wave, &Step, &mut Group) -> Flow;
@@ -28,6 +30,34 @@ pub(crate) struct Step {
     pub(super) immediate: i64,
     pub(super) detail: Detail,
     pub(super) inst: Inst,
+}
+
+impl Step {
+    /// Whether a wave executes it once, whatever lanes are active.
+    pub(super) fn is_of_wave(&self) -> bool {
+        let is_of_caches = matches!(&self.detail, Detail::Access(access) if matches!(access.action, Action::Caches(_)));
+        let is_scalar = matches!(
+            self.inst.op,
+            Op::Sop1(_)
+                | Op::Sop2(_)
+                | Op::Sopc(_)
+                | Op::Sopk(_)
+                | Op::Sopp(_)
+                | Op::ScalarMemory(_)
+        );
+        is_scalar || is_of_caches
+    }
+
+    /// How it jumps, at an address; none if it is a branch within a function.
+    pub(super) fn jump(&self, at: u64) -> Option<Jump> {
+        match self.inst.op {
+            Op::Sop1(Sop1Op::s_swappc_b64) | Op::Sopk(SopkOp::s_call_b64) => {
+                Some(Jump::Call(at + self.bytes))
+            }
+            Op::Sop1(Sop1Op::s_setpc_b64) => Some(Jump::Indirect),
+            _ => None,
+        }
+    }
 }
 
 /// What some kinds of instructions need besides.

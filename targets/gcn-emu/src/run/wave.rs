@@ -6,6 +6,7 @@ use crate::descriptor::Registers;
 use crate::fault::FaultKind;
 use crate::memory::SCRATCH;
 
+use super::costs::CostRecorder;
 use super::flow::Flow;
 use super::pending::Pending;
 use super::private_memory::{GARBAGE, PrivateMemory};
@@ -48,6 +49,11 @@ pub(crate) struct Wave {
     pub(super) has_ended: bool,
     /// Operations that are not complete, in weak memory mode.
     pub(super) pending: Option<Box<Pending>>,
+    /// The counts of what it does on the bus.
+    pub(super) costs: Option<Box<CostRecorder>>,
+    /// Whether accesses and waits have effects beyond their own: in weak memory mode, or if they are
+    /// counted.
+    pub(super) is_observed: bool,
     /// The lane that is traced.
     pub(super) traced: Option<usize>,
     /// A fault, and its lane.
@@ -90,6 +96,8 @@ impl Wave {
             waits_at: None,
             has_ended: false,
             pending: None,
+            costs: None,
+            is_observed: false,
             traced: None,
             fault: None,
         }

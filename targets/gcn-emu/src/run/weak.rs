@@ -61,7 +61,7 @@ pub(super) fn perform(
                 push_loaded(memory.wave, lane, old.into());
             }
         }
-        Action::Fence(_) => {}
+        Action::Caches(_) => {}
     }
     Ok(())
 }

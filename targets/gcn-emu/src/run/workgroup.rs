@@ -12,6 +12,7 @@ use super::group::Group;
 use super::kernel::Kernel;
 use super::private_memory::PrivateMemory;
 use super::setup;
+use super::step::Step;
 use super::trace;
 use super::wave::Wave;
 use super::weak;
@@ -93,7 +94,7 @@ impl Workgroup {
             if wave.has_ended {
                 continue;
             }
-            let is_observed = wave.traced.is_some() || wave.pending.is_some();
+            let is_observed = wave.traced.is_some() || wave.is_observed;
             let ran = match is_observed {
                 false => run::<false>(wave, &mut self.group, &self.code, &mut self.done),
                 true => run::<true>(wave, &mut self.group, &self.code, &mut self.done),
@@ -175,15 +176,35 @@ impl Workgroup {
         self.group.place
     }
 
-    /// Leaves its memory to other workgroups.
+    /// Gives its counts to the launch, and its memory to other workgroups.
     pub(super) fn dismantle(self, spare: &mut Spare) {
-        for wave in self.waves {
+        for mut wave in self.waves {
+            if let (Some(costs), Some(all)) = (wave.costs.take(), &self.group.kernel.costs) {
+                all.counts.add(costs.into_recorder());
+            }
             let (rows, private) = wave.dismantle();
             spare.rows.push(rows);
             spare.private.push(private);
         }
         spare.lds.push(self.group.into_memory());
     }
+}
+
+/// Counts what an instruction has done on the bus, which was at `pc`, with the active lanes `exec`.
+fn count_instruction(wave: &mut Wave, step: &Step, (pc, exec): (u64, u64), flow: Flow) {
+    let Some(costs) = &mut wave.costs else {
+        return;
+    };
+    // It is executed again.
+    if flow == Flow::Wait {
+        return;
+    }
+    let lanes = match step.is_of_wave() {
+        true => 1,
+        false => exec.count_ones(),
+    };
+    let jump = (flow == Flow::Jump).then(|| step.jump(pc)).flatten();
+    costs.end_instruction(lanes, jump.map(|jump| (jump, wave.pc)));
 }
 
 /// Executes instructions of a wave; counts them in `done`. The error is a fault and its lane.
@@ -204,8 +225,12 @@ fn run<const OBSERVED: bool>(
         }
         *done += 1;
         let exec = if OBSERVED { wave.exec() } else { 0 };
+        if OBSERVED && let Some(costs) = &mut wave.costs {
+            costs.begin_instruction(pc, exec);
+        }
         let flow = (step.run)(wave, step, group);
         if OBSERVED {
+            count_instruction(wave, step, (pc, exec), flow);
             weak::tick(wave, group);
         }
         if OBSERVED

@@ -1,12 +1,14 @@
 //! A GPU for tests: kernels are assembled by LLVM 22, and memory is an arena.
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use bus_cost::CountCosts;
 use device_arena::{AccessKind, CheckedArena, Fill};
 use gcn_emu::{
     AddressSpace, Arch, CodeRegion, DESCRIPTOR_BYTES, Descriptor, Dispatch, Fault, Ignored,
@@ -15,16 +17,21 @@ use gcn_emu::{
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
-/// Device memory.
-struct Memory(CheckedArena);
+/// Memory of the device and of the host.
+struct Memory {
+    arena: CheckedArena,
+    /// The host's. The emulator asks for it at each access, and a benchmark measures that.
+    mapped: OnceLock<Range<u64>>,
+}
 
 impl AddressSpace for Memory {
     fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
-        self.0.resolve(address, bytes, kind)
+        self.arena.resolve(address, bytes, kind)
     }
 
-    fn is_of_host(&self, _: u64) -> bool {
-        false
+    fn is_of_host(&self, address: u64) -> bool {
+        let mapped = self.mapped.get();
+        mapped.is_some_and(|range| range.contains(&address))
     }
 
     fn describe(&self, _: u64) -> Option<String> {
@@ -140,9 +147,21 @@ impl Device {
         })
     }
 
+    /// A GPU that counts what kernels do on the bus.
+    pub(crate) fn counting(arch: Arch, costs: CountCosts) -> Self {
+        Self::with(Options {
+            arch,
+            costs: Some(costs),
+            ..Options::default()
+        })
+    }
+
     fn with(options: Options) -> Self {
         let arena = CheckedArena::new(1 << 30, Some(0x4000_0000_0000)).expect("addresses");
-        let memory = Arc::new(Memory(arena));
+        let memory = Arc::new(Memory {
+            arena,
+            mapped: OnceLock::new(),
+        });
         let options = Options {
             processors: 1,
             patience: std::time::Duration::from_millis(200),
@@ -157,22 +176,37 @@ impl Device {
     /// Allocates memory with this content.
     pub(crate) fn memory(&self, words: &[u32]) -> u64 {
         let bytes = 4 * words.len() as u64;
-        let address = self.memory.0.alloc(bytes, Fill::Zeros).expect("room");
+        let address = self.memory.arena.alloc(bytes, Fill::Zeros).expect("room");
         for (at, word) in words.iter().enumerate() {
             self.write(address + 4 * at as u64, &word.to_le_bytes());
         }
         address
     }
 
+    /// Allocates words of the host's memory, which are 0. Once.
+    pub(crate) fn mapped(&self, words: usize) -> u64 {
+        let address = self.memory(&vec![0; words]);
+        let range = address..address + 4 * words as u64;
+        self.memory.mapped.set(range).expect("the first call");
+        address
+    }
+
+    /// A word of the host's memory.
+    pub(crate) fn word(&self, address: u64) -> &AtomicU32 {
+        let at = self.memory.arena.host(address).expect("memory");
+        // SAFETY: an aligned word of a block that is not freed before the device. All accesses are atomic.
+        unsafe { AtomicU32::from_ptr(at.cast()) }
+    }
+
     fn write(&self, address: u64, bytes: &[u8]) {
-        let to = self.memory.0.host(address).expect("device memory");
+        let to = self.memory.arena.host(address).expect("device memory");
         // SAFETY: inside a block that the test allocated, which no kernel uses now.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
     /// Words of memory.
     pub(crate) fn read(&self, address: u64, count: usize) -> Vec<u32> {
-        let from = self.memory.0.host(address).expect("device memory");
+        let from = self.memory.arena.host(address).expect("device memory");
         // SAFETY: as for `write`.
         let words = (0..count).map(|at| unsafe { from.cast::<u32>().add(at).read() });
         words.collect()
@@ -190,7 +224,7 @@ impl Device {
             .iter()
             .map(|segment| segment.p_vaddr(endian) + segment.p_memsz(endian));
         let size = end.max().expect("segments");
-        let base = self.memory.0.alloc(size, Fill::Zeros).expect("room");
+        let base = self.memory.arena.alloc(size, Fill::Zeros).expect("room");
         let mut code = None;
         for segment in segments {
             let bytes = segment.data(endian, object).expect("data");

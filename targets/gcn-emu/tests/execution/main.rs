@@ -1,6 +1,7 @@
 //! Executes kernels with known results.
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
+mod costs;
 mod device;
 mod differential;
 mod faults;

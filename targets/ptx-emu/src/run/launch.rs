@@ -1,9 +1,10 @@
 //! A running kernel.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use bus_cost::CountCosts;
+use bus_cost::record;
 use device_arena::Neighbour;
 use emu_engine::{Activity, Progress};
 
@@ -35,11 +36,9 @@ impl std::fmt::Debug for Trace {
 
 /// The counts of a launch.
 pub(super) struct LaunchCosts {
-    count: CountCosts,
     /// The number of the function whose calls are counted apart; `None` if the module has none.
     pub(super) function: Option<u32>,
-    /// The counts of ended blocks.
-    sum: Mutex<CostRecorder>,
+    all: record::LaunchCosts,
 }
 
 /// Called once with the result of a launch.
@@ -108,8 +107,7 @@ impl Launch {
     pub(crate) fn new(make: LaunchConfig) -> Self {
         let costs = make.costs.map(|count| LaunchCosts {
             function: make.module.function_named(&count.entry),
-            count,
-            sum: Mutex::default(),
+            all: record::LaunchCosts::new(count),
         });
         let blocks = make.grid.iter().map(|&n| u64::from(n)).product();
         Self {
@@ -163,22 +161,15 @@ impl Launch {
 
     /// Adds the counts of an ended block's warp.
     pub(super) fn add_costs(&self, costs: CostRecorder) {
-        if let Some(all) = &self.costs {
-            all.sum
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .add(costs);
+        if let Some(costs_of_launch) = &self.costs {
+            costs_of_launch.all.add(costs.into_recorder());
         }
     }
 
     pub(super) fn report_costs(&self) {
-        if let Some(LaunchCosts { count, sum, .. }) = &self.costs {
-            let costs = sum
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .costs(&count.entry);
+        if let Some(costs) = &self.costs {
             let kernel = &self.module.functions[self.kernel.index as usize].name;
-            (count.sink)(kernel, &costs);
+            costs.all.report(kernel);
         }
     }
 

@@ -83,7 +83,13 @@ impl Warp {
             work: 0,
             halvings: 0,
             traced: None,
-            costs: counted.map(|_| Box::default()),
+            costs: counted.map(|function| {
+                let mut costs = CostRecorder::default();
+                if function == Some(kernel.0) {
+                    costs.enter_call(exists);
+                }
+                Box::new(costs)
+            }),
         }
     }
 
