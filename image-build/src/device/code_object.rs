@@ -4,15 +4,53 @@ use std::fs;
 use std::path::Path;
 
 use object::{Object, ObjectSymbol};
+use targets::arch::Arch;
 use targets::code_object;
 
 use super::Usage;
+use super::cargo::llvm_options;
 use super::toolchain::Toolchain;
 use crate::error::{BuildError, io_at};
 
 /// The symbols that a loadable image exports to the host; all others are local, and dropped if no
 /// kernel needs them.
 const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
+
+/// The memory of its own that a thread has for the registers that functions save, where the compiler cannot
+/// determine how many functions call each other. Variables are elsewhere.
+const SAVED_REGISTERS: u32 = 64 << 10;
+
+/// Compiles LLVM's intermediate representation, which is optimised already, to the object file `to`.
+pub(crate) fn compile(
+    toolchain: &Toolchain,
+    arch: &Arch,
+    program: &Path,
+    to: &Path,
+) -> Result<(), BuildError> {
+    let mut command = toolchain.llc()?;
+    command
+        .args(["-O3", "-filetype=obj", "-relocation-model=pic"])
+        // As rustc does.
+        .args(["-function-sections", "-data-sections", "-trap-unreachable"])
+        .args(llvm_options(arch.target))
+        .arg(format!("-mcpu={}", arch.name))
+        .arg(format!(
+            "-amdgpu-assume-external-call-stack-size={SAVED_REGISTERS}"
+        ))
+        .arg(program)
+        .arg("-o")
+        .arg(to);
+    let tool = Path::new(command.get_program()).to_owned();
+    let output = command.output().map_err(io_at(&tool))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(BuildError::Tool {
+        tool,
+        input: program.to_owned(),
+        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
 
 /// Links `archive`, or an object file, into the code object `to`. A code object without kernels keeps
 /// and exports everything, for inspection.

@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
             StdTarget::Host => None,
             StdTarget::Gpu(arch) => Some(match arch.target {
                 Isa::Nvptx => ("asm", path("s")),
-                Isa::Amdgcn => ("obj", path("o")),
+                Isa::Amdgcn => ("llvm-ir", path("ll")),
             }),
         };
         let name = profile.name();
@@ -172,16 +172,26 @@ impl<'a> Builder<'a> {
             StdTarget::Gpu(arch) if arch.target == Isa::Nvptx => {
                 let image = path("ptx");
                 let ptx = fs::read_to_string(&built).map_err(io_at(&built))?;
-                let moved = stack::in_global_memory(&ptx).map_err(|error| BuildError::Output {
-                    path: built.clone(),
-                    reason: error.into(),
-                })?;
+                let moved =
+                    stack::ptx::in_global_memory(&ptx).map_err(|error| BuildError::Output {
+                        path: built.clone(),
+                        reason: error.into(),
+                    })?;
                 fs::write(&image, moved).map_err(io_at(&image))?;
                 image
             }
-            StdTarget::Gpu(_) => {
+            StdTarget::Gpu(arch) => {
                 let image = path("hsaco");
-                code_object::link(self.toolchain, &built, &image)?;
+                let program = fs::read_to_string(&built).map_err(io_at(&built))?;
+                let moved = stack::llvm_ir::in_global_memory(&program);
+                let moved = moved.map_err(|error| BuildError::Output {
+                    path: built.clone(),
+                    reason: error.into(),
+                })?;
+                let (text, object) = (path("stack.ll"), path("o"));
+                fs::write(&text, moved).map_err(io_at(&text))?;
+                code_object::compile(self.toolchain, arch, &text, &object)?;
+                code_object::link(self.toolchain, &object, &image)?;
                 image
             }
         };
