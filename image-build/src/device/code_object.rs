@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use object::{Object, ObjectSymbol};
 use targets::arch::Arch;
@@ -20,13 +21,8 @@ const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
 /// determine how many functions call each other. Variables are elsewhere.
 const SAVED_REGISTERS: u32 = 64 << 10;
 
-/// Compiles LLVM's intermediate representation, which is optimised already, to the object file `to`.
-pub(crate) fn compile(
-    toolchain: &Toolchain,
-    arch: &Arch,
-    program: &Path,
-    to: &Path,
-) -> Result<(), BuildError> {
+/// LLVM's compiler with its options for optimised programs.
+pub(crate) fn compiler(toolchain: &Toolchain, arch: &Arch) -> Result<Command, BuildError> {
     let mut command = toolchain.llc()?;
     command
         .args(["-O3", "-filetype=obj", "-relocation-model=pic"])
@@ -36,12 +32,15 @@ pub(crate) fn compile(
         .arg(format!("-mcpu={}", arch.name))
         .arg(format!(
             "-amdgpu-assume-external-call-stack-size={SAVED_REGISTERS}"
-        ))
-        .arg(program)
-        .arg("-o")
-        .arg(to);
-    let tool = Path::new(command.get_program()).to_owned();
-    let output = command.output().map_err(io_at(&tool))?;
+        ));
+    Ok(command)
+}
+
+/// Compiles LLVM's intermediate representation with [`compiler`], to the object file `to`.
+pub(crate) fn compile(mut compiler: Command, program: &Path, to: &Path) -> Result<(), BuildError> {
+    compiler.arg(program).arg("-o").arg(to);
+    let tool = Path::new(compiler.get_program()).to_owned();
+    let output = compiler.output().map_err(io_at(&tool))?;
     if output.status.success() {
         return Ok(());
     }

@@ -109,11 +109,13 @@ impl Function<'_> {
             if is_kernel {
                 to.push_str(&prepare(self.head)?);
             }
+            // The report itself has room: the end of the stack is no limit any more.
+            let is_limited = frame.size > 0 && !self.head.contains(&format!("@{OVERFLOW}("));
             if frame.size > 0 {
-                to.push_str(&frame.enter());
+                to.push_str(&frame.enter(is_limited));
             }
             to.push_str(&format!("  br label %{}\n", self.first_block()?));
-            if frame.size > 0 {
+            if is_limited {
                 to.push_str(&format!(
                     "\nrevoff.overflow:\n  store i64 -1, {END}, align 8\n  \
                      call void @{OVERFLOW}()\n  unreachable\n\n"
@@ -206,7 +208,7 @@ impl Frame {
 
     /// Takes the frame from the stack. If there is no room, the report of that runs behind the frames
     /// that fit, within the bytes that are left for it.
-    fn enter(&self) -> String {
+    fn enter(&self, is_limited: bool) -> String {
         let mut code =
             "  %revoff.top = load i64, ptr addrspace(3) @__revoff_stack, align 16\n".to_owned();
         let begin = if self.align > STACK_ALIGN {
@@ -220,13 +222,19 @@ impl Frame {
             "%revoff.top"
         };
         code.push_str(&format!(
-            "  %revoff.next = add i64 {begin}, {}\n  \
-             %revoff.end = load i64, {END}, align 8\n  \
-             %revoff.full = icmp ugt i64 %revoff.next, %revoff.end\n  \
-             br i1 %revoff.full, label %revoff.overflow, label %revoff.enter\n\nrevoff.enter:\n  \
-             store i64 %revoff.next, ptr addrspace(3) @__revoff_stack, align 16\n  \
-             %revoff.frame = inttoptr i64 {begin} to ptr {GLOBAL}\n",
+            "  %revoff.next = add i64 {begin}, {}\n",
             self.size
+        ));
+        if is_limited {
+            code.push_str(&format!(
+                "  %revoff.end = load i64, {END}, align 8\n  \
+                 %revoff.full = icmp ugt i64 %revoff.next, %revoff.end\n  \
+                 br i1 %revoff.full, label %revoff.overflow, label %revoff.enter\n\nrevoff.enter:\n"
+            ));
+        }
+        code.push_str(&format!(
+            "  store i64 %revoff.next, ptr addrspace(3) @__revoff_stack, align 16\n  \
+             %revoff.frame = inttoptr i64 {begin} to ptr {GLOBAL}\n"
         ));
         code
     }
