@@ -131,8 +131,8 @@ pub(crate) fn std_abort() -> ! {
 }
 
 /// Reports that the calling thread needs more stack than it has. Called by code that the builder of
-/// images inserts (image-build/src/program/stack.rs); a part of the stack is left for this.
-#[cfg(target_arch = "nvptx64")]
+/// images inserts (image-build/src/program/stack); a part of the stack is left for this.
+#[cfg(any(target_arch = "nvptx64", target_arch = "amdgpu"))]
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn std_stack_overflow() {

@@ -18,7 +18,7 @@ unsafe extern "Rust" {
 }
 
 /// Runs the program: [`std_calls::kernel::NAME`] describes the parameters. The builder of the image
-/// inserts the code for stacks on NVIDIA GPUs.
+/// inserts the code for stacks on GPUs.
 ///
 /// # Safety
 /// The memory lives as long as the launch, and nobody else uses it. It is the only launch of the image

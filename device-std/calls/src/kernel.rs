@@ -7,7 +7,7 @@
 /// | `u64` | the heap's first piece |
 /// | `u64` | its size |
 /// | `u64` | [`THREAD_BYTES`] zero bytes for each team |
-/// | `u64` | the stacks of all teams, which only NVIDIA GPUs use |
+/// | `u64` | the stacks of all teams, which only GPUs use |
 /// | `u64` | the size of one |
 /// | `u32` | 1 if the program is to report what it allocated, otherwise 0 |
 ///

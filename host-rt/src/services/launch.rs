@@ -48,11 +48,8 @@ impl Services {
         let teams = u64::from(limits.threads);
         let threads = runtime.alloc(teams * kernel::THREAD_BYTES)?;
         let stack = limits.stack_bytes();
-        // Other devices have stacks of their own.
-        let has_stacks = matches!(
-            runtime.arch(),
-            DeviceArch::Nvidia(_) | DeviceArch::Emulated(_)
-        );
+        // The threads of a machine have stacks of their own.
+        let has_stacks = !matches!(runtime.arch(), DeviceArch::Host(_));
         let bytes = if has_stacks { teams * stack } else { 1 };
         let stacks = runtime.alloc(bytes).map_err(|error| {
             ServicesError::no_memory("stacks", bytes, "`threads` or `stack`", error)

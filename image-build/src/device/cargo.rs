@@ -173,10 +173,7 @@ fn arch_flags(arch: &Arch) -> Vec<String> {
 /// Those for all architectures of `target`.
 fn target_flags(target: Target) -> Vec<String> {
     let mut flags = vec!["-Zunstable-options".to_owned()];
-    // LLVM 22 compiles `pointer.wrapping_sub(!is_left as usize)` to an addition: this pass takes the
-    // negation of a boolean for the addition of a constant, though not that of its sign extension. std's
-    // sorting merges so.
-    flags.push("-Cllvm-args=-disable-separate-const-offset-from-gep".to_owned());
+    flags.extend(llvm_options(target).map(|option| format!("-Cllvm-args={option}")));
     if target == Target::Amdgcn {
         // LLVM does not know that a trap calls nothing: it takes functions that may trap for
         // recursive, and reserves a stack of 16 KiB for each lane.
@@ -187,11 +184,23 @@ fn target_flags(target: Target) -> Vec<String> {
         ] {
             flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
         }
-        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block
-        // for the size of each lane's part: few blocks then run at a time.
-        flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
     }
     flags
+}
+
+/// The options of LLVM's back end, for all architectures of `target`.
+pub(super) fn llvm_options(target: Target) -> impl Iterator<Item = &'static str> {
+    [
+        // LLVM 22 compiles `pointer.wrapping_sub(!is_left as usize)` to an addition: this pass takes the
+        // negation of a boolean for the addition of a constant, though not that of its sign extension.
+        // std's sorting merges so.
+        Some("-disable-separate-const-offset-from-gep"),
+        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block for the
+        // size of each lane's part: few blocks then run at a time.
+        (target == Target::Amdgcn).then_some("-disable-promote-alloca-to-lds"),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Removes the caller's variables that affect a build: they must not affect the device's.

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use object::{Object, ObjectSymbol};
+use targets::arch::Arch;
 use targets::code_object;
 
 use super::Usage;
+use super::cargo::llvm_options;
 use super::toolchain::Toolchain;
 use crate::error::{BuildError, io_at};
 
@@ -16,6 +19,40 @@ const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
 
 /// The function that OpenMP programs call.
 const TARGET_EXT: &str = "GOMP_target_ext";
+
+/// The memory of its own that a thread has for the registers that functions save, where the compiler cannot
+/// determine how many functions call each other. Variables are elsewhere.
+const SAVED_REGISTERS: u32 = 64 << 10;
+
+/// LLVM's compiler with its options for optimised programs.
+pub(crate) fn compiler(toolchain: &Toolchain, arch: &Arch) -> Result<Command, BuildError> {
+    let mut command = toolchain.llc()?;
+    command
+        .args(["-O3", "-filetype=obj", "-relocation-model=pic"])
+        // As rustc does.
+        .args(["-function-sections", "-data-sections", "-trap-unreachable"])
+        .args(llvm_options(arch.target))
+        .arg(format!("-mcpu={}", arch.name))
+        .arg(format!(
+            "-amdgpu-assume-external-call-stack-size={SAVED_REGISTERS}"
+        ));
+    Ok(command)
+}
+
+/// Compiles LLVM's intermediate representation with [`compiler`], to the object file `to`.
+pub(crate) fn compile(mut compiler: Command, program: &Path, to: &Path) -> Result<(), BuildError> {
+    compiler.arg(program).arg("-o").arg(to);
+    let tool = Path::new(compiler.get_program()).to_owned();
+    let output = compiler.output().map_err(io_at(&tool))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(BuildError::Tool {
+        tool,
+        input: program.to_owned(),
+        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
 
 /// Links `archive`, or an object file, into the code object `to`. A code object without kernels keeps
 /// and exports everything, for inspection.

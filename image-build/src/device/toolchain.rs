@@ -185,27 +185,49 @@ impl Toolchain {
     /// A linker for AMD's code objects: the toolchain's own, or LLVM's of the same or a newer
     /// version.
     pub(crate) fn lld(&self) -> Result<Command, BuildError> {
-        let own = self
-            .sysroot
-            .join("lib/rustlib")
-            .join(&self.host)
-            .join("bin/rust-lld");
+        let own = self.own_tool("rust-lld");
         if own.is_file() {
             let mut command = Command::new(own);
             command.args(["-flavor", "gnu"]);
             return Ok(command);
         }
+        self.llvm_tool("ld.lld").ok_or_else(|| BuildError::NoTool {
+            tool: "linker (ld.lld)",
+            arch: Target::Amdgcn.rust_triple().to_owned(),
+            help: format!("install Debian's lld-{} or a newer one", self.llvm),
+        })
+    }
+
+    /// LLVM's compiler, which reads what this toolchain's LLVM has written.
+    pub(crate) fn llc(&self) -> Result<Command, BuildError> {
+        let own = self.own_tool("llc");
+        if own.is_file() {
+            return Ok(Command::new(own));
+        }
+        self.llvm_tool("llc").ok_or_else(|| BuildError::NoTool {
+            tool: "compiler (LLVM's llc)",
+            arch: Target::Amdgcn.rust_triple().to_owned(),
+            help: format!(
+                "install rustup's component llvm-tools for Rust {}, or Debian's llvm-{} or a newer one",
+                self.release, self.llvm
+            ),
+        })
+    }
+
+    /// The place of a tool that rustup installs with the compiler.
+    fn own_tool(&self, name: &str) -> PathBuf {
+        let of_host = self.sysroot.join("lib/rustlib").join(&self.host);
+        of_host.join("bin").join(name)
+    }
+
+    /// A tool of LLVM's, of the same or a newer version.
+    fn llvm_tool(&self, name: &str) -> Option<Command> {
         // Debian's names contain the version; a name without one is the user's choice.
         (self.llvm..self.llvm + 4)
-            .map(|version| format!("ld.lld-{version}"))
-            .chain(["ld.lld".to_owned()])
+            .map(|version| format!("{name}-{version}"))
+            .chain([name.to_owned()])
             .find(|name| Command::new(name).arg("--version").output().is_ok())
             .map(Command::new)
-            .ok_or_else(|| BuildError::NoTool {
-                tool: "linker (ld.lld)",
-                arch: Target::Amdgcn.rust_triple().to_owned(),
-                help: format!("install Debian's lld-{} or a newer one", self.llvm),
-            })
     }
 }
 

@@ -1,9 +1,9 @@
 //! Building a program.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use targets::arch::Target as Isa;
+use targets::arch::{Arch, Target as Isa};
 
 use super::package::{Kind, Programs, Target, TestSelection};
 use super::source::Source;
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
             StdTarget::Host => None,
             StdTarget::Gpu(arch) => Some(match arch.target {
                 Isa::Nvptx => ("asm", path("s")),
-                Isa::Amdgcn => ("obj", path("o")),
+                Isa::Amdgcn => ("llvm-ir", path("ll")),
             }),
         };
         let name = profile.name();
@@ -172,23 +172,52 @@ impl<'a> Builder<'a> {
             StdTarget::Gpu(arch) if arch.target == Isa::Nvptx => {
                 let image = path("ptx");
                 let ptx = fs::read_to_string(&built).map_err(io_at(&built))?;
-                let moved = stack::in_global_memory(&ptx).map_err(|error| BuildError::Output {
-                    path: built.clone(),
-                    reason: error.into(),
-                })?;
+                let moved =
+                    stack::ptx::in_global_memory(&ptx).map_err(|error| BuildError::Output {
+                        path: built.clone(),
+                        reason: error.into(),
+                    })?;
                 fs::write(&image, moved).map_err(io_at(&image))?;
                 image
             }
-            StdTarget::Gpu(_) => {
-                let image = path("hsaco");
-                code_object::link(self.toolchain, &built, &image)?;
-                image
-            }
+            StdTarget::Gpu(arch) => self.code_object(arch, &built, path)?,
         };
         Ok(Program {
             name: krate.name.clone(),
             source: krate.source.clone(),
             image,
         })
+    }
+
+    /// Makes the program `built`, in LLVM's intermediate representation, a code object. `path` is where a file
+    /// with this extension goes.
+    fn code_object(
+        &self,
+        arch: &Arch,
+        built: &Path,
+        path: impl Fn(&'static str) -> PathBuf,
+    ) -> Result<PathBuf, BuildError> {
+        let (text, object, image) = (path("stack.ll"), path("o"), path("hsaco"));
+        let program = fs::read_to_string(built).map_err(io_at(built))?;
+        let moved = stack::llvm_ir::in_global_memory(&program);
+        let moved = moved.map_err(|error| BuildError::Output {
+            path: built.to_owned(),
+            reason: error.into(),
+        })?;
+        let compiler = code_object::compiler(self.toolchain, arch)?;
+        // LLVM compiles for longer than all of this takes: the image of the same text and options remains.
+        let moved = format!("; {}: {compiler:?}\n{moved}", self.toolchain);
+        let is_known = fs::read_to_string(&text).is_ok_and(|known| known == moved);
+        if is_known && image.is_file() {
+            return Ok(image);
+        }
+        // First of all: what is interrupted begins again.
+        if image.exists() {
+            fs::remove_file(&image).map_err(io_at(&image))?;
+        }
+        fs::write(&text, moved).map_err(io_at(&text))?;
+        code_object::compile(compiler, &text, &object)?;
+        code_object::link(self.toolchain, &object, &image)?;
+        Ok(image)
     }
 }

@@ -102,12 +102,14 @@ impl StdTarget {
             ]),
             StdTarget::Gpu(arch) => {
                 changes.push(("cpu", json!(arch.name)));
-                // The assembly that the compiler emits is the image: nothing is linked.
+                // What the compiler emits becomes the image: nothing is linked.
                 changes.push(("linker", json!(linker)));
                 // With LLVM's builtins, `compiler-builtins` would be no part of the one unit of code that
                 // a program is, and it has the mathematical functions. Without them, LLVM does not turn
                 // loops into calls of memcpy, which it would only turn back to loops for GPUs.
                 changes.push(("no-builtins", json!(true)));
+                // Machine code comes from the program as a whole: see `stack`.
+                changes.push(("obj-is-bitcode", json!(true)));
             }
         }
         changes

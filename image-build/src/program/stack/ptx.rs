@@ -1,18 +1,11 @@
-//! Moves the stacks of a program's threads to global memory.
-//!
-//! On NVIDIA GPUs a function's variables are in local memory, which no other thread reaches: the same
-//! address means another variable there. Programs with `std` share variables on their stacks, above
-//! all with scoped threads. So each thread gets a stack in global memory, from the parameters
-//! [`STACKS_PARAMETER`] and [`STACK_BYTES_PARAMETER`] of the kernel. Two words of shared memory, which
-//! belong to the thread's block and therefore to it alone, have the stack's top and its end.
+//! The stacks of NVIDIA GPUs.
 //!
 //! This changes the text that LLVM's back end writes. There, a function's variables are an array
 //! `__local_depot`, whose address the registers `%SPL` (local) and `%SP` (generic) contain.
 
 use std_calls::kernel::{STACK_ALIGN, STACK_BYTES_PARAMETER, STACK_RESERVE, STACKS_PARAMETER};
 
-/// The function of `device-std` that reports an overflow and does not return.
-const OVERFLOW: &str = "std_stack_overflow";
+use super::{OVERFLOW, StackError};
 
 /// The words in shared memory: top and end.
 const DECLARATION: &str = "\
@@ -157,11 +150,6 @@ fn global(line: &str) -> Result<String, StackError> {
     }
     Ok(line.replacen(instruction, &instruction.replace(".local", ".global"), 1))
 }
-
-/// A line that LLVM's back end does not write, as far as is known.
-#[derive(Debug, thiserror::Error)]
-#[error("a use of local memory that cannot be moved to global memory: `{0}`")]
-pub(crate) struct StackError(String);
 
 #[cfg(test)]
 mod tests {
