@@ -11,7 +11,7 @@
 //! | `lower` | the step for an instruction |
 //! | `control` | branches, waits, messages, hardware registers |
 //! | `scalar`, `scalar_table`, `scalar_float` | scalar arithmetic |
-//! | `vector`, `packed`, `modifiers` | vector arithmetic, and what comes before and after it |
+//! | `vector`, `packed`, `modifiers`, `mode` | vector arithmetic, and what comes before and after it |
 //! | `lanes` | vector instructions across lanes |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
 //! | `perform`, `weak` | performing the access of a lane, and the same in weak memory mode |
@@ -45,6 +45,7 @@ mod lanes;
 mod launch;
 mod lds;
 mod lower;
+mod mode;
 mod modifiers;
 mod operand;
 mod packed;

@@ -5,9 +5,10 @@ use crate::fault::FaultKind;
 use crate::inst::PackedModifiers;
 
 use super::flow::Flow;
+use super::mode::KEEPS_DENORMALS;
 use super::modifiers::LaneSource;
 use super::operand::Source;
-use super::vector::{KEEPS_DENORMALS, source_rows};
+use super::vector::source_rows;
 use super::wave::{Wave, lanes_of};
 
 /// Packed arithmetic with resolved operands.

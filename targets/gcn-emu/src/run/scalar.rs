@@ -6,7 +6,6 @@ use crate::alu::value::F16;
 use super::operand::{Source, Special, Target};
 use super::step::Run;
 use super::wave::Wave;
-use crate::fault::FaultKind;
 use crate::memory::{GROUP_APERTURE, PRIVATE_APERTURE};
 
 /// The arithmetic of a scalar operation.
@@ -144,15 +143,6 @@ impl<T: ScalarOutcome> ScalarOutcome for (T, bool) {
     }
 }
 
-/// The fault of an operation that depends on the mode of floats, and is made for one alone.
-pub(super) fn unsupported_mode(mode: u32) -> FaultKind {
-    FaultKind::Unsupported(format!(
-        "scalar arithmetic of floats in mode {:#x}, which does not keep subnormal numbers or does not round \
-         to the nearest",
-        mode & 0xff
-    ))
-}
-
 /// Declares `find` of a table: the step function of each operation.
 macro_rules! scalar_arithmetic {
     ($find:ident, $Table:ident; $($name:ident:
@@ -170,8 +160,8 @@ macro_rules! scalar_arithmetic {
                     ) -> super::flow::Flow {
                         const HAS_FLOATS: bool = <$R as ScalarOutcome>::IS_FLOAT
                             $(|| <$T as ScalarValue>::IS_FLOAT)*;
-                        if HAS_FLOATS && wave.mode & 0xff != super::vector::KEEPS_DENORMALS {
-                            return wave.fail_all(super::scalar::unsupported_mode(wave.mode));
+                        if HAS_FLOATS && wave.mode & 0xff != super::mode::KEEPS_DENORMALS {
+                            return wave.fail_all(super::mode::unsupported(wave.mode));
                         }
                         let [$($arg,)* ..] = &step.src;
                         $(let $arg = <$T as ScalarValue>::read(wave, $arg);)*

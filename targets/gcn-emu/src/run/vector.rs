@@ -4,9 +4,9 @@ use crate::alu::{Function, LANES, Operands, Operation, Row, Type};
 use crate::fault::FaultKind;
 
 use super::flow::Flow;
+use super::mode::{self, KEEPS_DENORMALS, ROUNDS};
 use super::modifiers::Modifiers;
 use super::operand::Source;
-use super::scalar::unsupported_mode;
 use super::wave::{Wave, lanes_of};
 
 /// Vector arithmetic with resolved operands.
@@ -39,12 +39,6 @@ const RESULT: usize = 8;
 
 /// The temporary row of a result that is kept for a while.
 const HELD: u16 = 10;
-
-/// The mode without any denormal that is flushed.
-pub(super) const KEEPS_DENORMALS: u32 = 0xf0;
-
-/// The rounding that is not to the nearest number.
-const ROUNDS: u32 = 0x0f;
 
 /// Executes both halves of a VOPD instruction, whose sources are read before either destination is
 /// written.
@@ -114,7 +108,7 @@ impl Alu {
     /// Executes it for a scalar, whatever lanes are active.
     pub(super) fn run_scalar(&self, wave: &mut Wave, dst: u8) -> Flow {
         if wave.mode & 0xff != KEEPS_DENORMALS {
-            return wave.fail_all(unsupported_mode(wave.mode));
+            return wave.fail_all(mode::unsupported(wave.mode));
         }
         let (mut source, mut result): (Row, Row) = ([0; LANES], [0; LANES]);
         source[0] = wave.read32(&self.src[0]);
