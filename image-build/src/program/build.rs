@@ -198,6 +198,11 @@ impl<'a> Builder<'a> {
         path: impl Fn(&'static str) -> PathBuf,
     ) -> Result<PathBuf, BuildError> {
         let (text, object, image) = (path("stack.ll"), path("o"), path("hsaco"));
+        // Another process may build the same program, and LLVM reads its file for as long as it compiles. The
+        // lock ends with this function.
+        let place = path("lock");
+        let lock = fs::File::create(&place).map_err(io_at(&place))?;
+        lock.lock().map_err(io_at(&place))?;
         let program = fs::read_to_string(built).map_err(io_at(built))?;
         let moved = stack::llvm_ir::in_global_memory(&program);
         let moved = moved.map_err(|error| BuildError::Output {
