@@ -141,6 +141,9 @@ impl Function<'_> {
                 to.push_str(&format!("{variable} = add i32 0, 0\n"));
                 continue;
             }
+            if depends_on_width(line) {
+                return Err(StackError((*line).to_owned()));
+            }
             if frame.size > 0 && line.trim_start().starts_with("ret ") {
                 to.push_str(
                     "  store i64 %revoff.top, ptr addrspace(3) @__revoff_stack, align 16\n",
@@ -238,6 +241,15 @@ impl Frame {
         ));
         code
     }
+}
+
+/// Whether an instruction depends on the width of a pointer to a thread's own memory, which is 32 bits where
+/// one to global memory has 64: it makes it a number, or keeps it in memory.
+fn depends_on_width(line: &str) -> bool {
+    line.contains(" = inttoptr ") && line.contains(PRIVATE)
+        || ["ptrtoint", "load", "store"]
+            .iter()
+            .any(|name| line.contains(&format!("{name} ptr {PRIVATE}")))
 }
 
 /// Whether a block begins: other lines are indented, comments or empty.
@@ -433,6 +445,18 @@ attributes #1 = { memory(argmem: readwrite) }
             ("alloca i32, align 64", "alloca i32, i32 %n, align 64"),
             ("alloca i32, align 64", "alloca %T, align 64"),
             ("%6 = load i32, ptr addrspace(5) %3", "%6 = alloca i32"),
+            (
+                "load i32, ptr addrspace(5) %3",
+                "load ptr addrspace(5), ptr addrspace(5) %3",
+            ),
+            (
+                "load i32, ptr addrspace(5) %3, align 4",
+                "ptrtoint ptr addrspace(5) %3 to i32",
+            ),
+            (
+                "load i32, ptr addrspace(5) %3, align 4",
+                "inttoptr i32 0 to ptr addrspace(5)",
+            ),
             (
                 "call void @llvm.memcpy.p5",
                 "musttail call void @llvm.memcpy.p5",
