@@ -1,6 +1,7 @@
 //! Tests in separate processes, because they measure the process or need a different environment.
 
-use std::process::Command;
+use std::io;
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The environment variable with the test of a process.
@@ -27,18 +28,37 @@ pub(crate) fn ended() -> u64 {
     ENDED.load(Ordering::Relaxed)
 }
 
+/// Why a test in a separate process has not passed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// The path of this program is not known.
+    #[error("no path of this program: {0}")]
+    Program(io::Error),
+    /// The system has no process for it.
+    #[error("no process for the test: {0}")]
+    Process(io::Error),
+    /// It ran and failed.
+    #[error("its process: {status}\n{output}")]
+    Failed {
+        /// How the process ended.
+        status: ExitStatus,
+        /// What it wrote to its standard output, and then what to its standard error.
+        output: String,
+    },
+}
+
 /// Runs the test `name` of this program in a separate process.
 ///
 /// # Errors
-/// The test fails; with the process's output.
-pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|e| format!("no path of this program: {e}"))?;
+/// The test fails, or does not run.
+pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), ChildError> {
+    let program = std::env::current_exe().map_err(ChildError::Program)?;
     let output = Command::new(program)
         .args(["--exact", name, "--test-threads", "1"])
         .env(CHILD, name)
         .envs(environment.iter().copied())
         .output()
-        .map_err(|error| format!("no process for the test: {error}"))?;
+        .map_err(ChildError::Process)?;
     ENDED.fetch_add(1, Ordering::Relaxed);
     let text = String::from_utf8_lossy(&output.stdout);
     // A process without a test of that name would succeed, too.
@@ -46,5 +66,8 @@ pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), String> {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(format!("its process: {}\n{text}{errors}", output.status))
+    Err(ChildError::Failed {
+        status: output.status,
+        output: format!("{text}{errors}"),
+    })
 }

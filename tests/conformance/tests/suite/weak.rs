@@ -1,6 +1,7 @@
 //! Calls in the weak memory mode of emulated GPUs. Device code waits for its stores and invalidates caches
 //! where a wire needs it: results are right, and without these instructions they are not.
 
+use conformance::child::ChildError;
 use conformance::watchdog::LIMIT;
 use conformance::{Target, child};
 use hsa_emu::Ignored;
@@ -23,7 +24,7 @@ const CALLS: [&str; 3] = [
 const WEAK: &str = "REVOFF_EMU_WEAK";
 
 /// Runs a test of these in weak memory.
-fn run(target: &Target, test: &str, weak: &str) -> Result<(), String> {
+fn run(target: &Target, test: &str, weak: &str) -> Result<(), ChildError> {
     let name = format!("{}::{test}", target.name());
     // Without its waits a kernel may wait forever.
     child::run(&name, &[(WEAK, weak), (LIMIT, "5")])
@@ -32,8 +33,9 @@ fn run(target: &Target, test: &str, weak: &str) -> Result<(), String> {
 fn calls_are_right_in_weak_memory(target: &Target) {
     for test in CALLS {
         for seed in 1..3 {
-            let result = run(target, test, &seed.to_string());
-            assert_eq!(result, Ok(()), "{test}, {WEAK}={seed}");
+            if let Err(error) = run(target, test, &seed.to_string()) {
+                panic!("{test}, {WEAK}={seed}: {error}");
+            }
         }
     }
 }
@@ -46,7 +48,7 @@ fn a_wire_needs_what_it_waits_for(target: &Target) {
         // For no other reason.
         let is_needed = runs.any(|(test, seed)| {
             run(target, test, &format!("{seed},{}", ignored.name())).is_err()
-                && run(target, test, &seed.to_string()) == Ok(())
+                && run(target, test, &seed.to_string()).is_ok()
         });
         assert!(is_needed, "no test needs {}", ignored.name());
     }

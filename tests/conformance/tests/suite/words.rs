@@ -300,6 +300,7 @@ fn a_thread_of_a_function_traps(target: &Target) {
     }
     let name = format!("{}::a_thread_of_a_function_traps", target.name());
     let error = child::run(&name, &[]).expect_err("the process ends");
+    let error = error.to_string();
     assert!(error.contains("SIGABRT"), "{error}");
     assert!(
         error.contains("started by one: out of luck\\u{1b}[0m"),
