@@ -13,6 +13,7 @@ pub type LaneMask = u64;
 pub type LaneAddresses = [u64; MAX_LANES];
 
 /// The numbers of set bits.
+#[inline]
 pub fn lanes_of(mask: LaneMask) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {

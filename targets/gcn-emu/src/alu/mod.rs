@@ -112,7 +112,6 @@ pub(crate) struct Operation {
     /// The type of the destination; none if the result is a mask only.
     pub(crate) dst: Option<Type>,
     /// Whether a result is a mask.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
     pub(crate) writes_mask: bool,
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Source: AMD's manuals, "Vector Memory Operations", buffer addressing.
 
+use bus_cost::record::lanes_of;
+
 use super::access::Action;
 use super::flow::Flow;
 use super::group::Group;
@@ -10,7 +12,7 @@ use super::perform;
 use super::registers::write;
 use super::space::Space;
 use super::step::{Detail, Step};
-use super::wave::{Wave, lanes_of};
+use super::wave::Wave;
 use crate::arch::Generation;
 use crate::memory::SCRATCH;
 

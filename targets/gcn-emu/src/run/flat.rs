@@ -1,5 +1,7 @@
 //! Accesses to flat, global and scratch memory.
 
+use bus_cost::record::lanes_of;
+
 use super::access::Action;
 use super::flow::Flow;
 use super::group::Group;
@@ -7,7 +9,7 @@ use super::operand::Source;
 use super::perform;
 use super::space::{Space, of_flat};
 use super::step::{Detail, Step};
-use super::wave::{Wave, lanes_of};
+use super::wave::Wave;
 use crate::inst::Segment;
 
 /// An access to flat, global or scratch memory. The sources are the address in vector registers, and

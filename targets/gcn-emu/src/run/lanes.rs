@@ -1,11 +1,13 @@
 //! Vector instructions across lanes, and moves.
 
+use bus_cost::record::lanes_of;
+
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
 use super::step::{Run, Step};
 use super::vector::source_rows;
-use super::wave::{Wave, lanes_of};
+use super::wave::Wave;
 use crate::alu::{LANES, Row};
 use crate::fault::FaultKind;
 use crate::inst::Modifiers;

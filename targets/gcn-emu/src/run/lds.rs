@@ -1,5 +1,7 @@
 //! Accesses to LDS.
 
+use bus_cost::record::lanes_of;
+
 use super::access::{Access, Action};
 use super::address::Memory;
 use super::counters::{Counter, Counters};
@@ -10,7 +12,7 @@ use super::perform;
 use super::registers::{read, write};
 use super::space::Space;
 use super::step::{Detail, Step};
-use super::wave::{Wave, lanes_of};
+use super::wave::Wave;
 use super::weak;
 use crate::fault::FaultKind;
 

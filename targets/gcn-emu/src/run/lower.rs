@@ -387,7 +387,9 @@ impl Builder<'_> {
             .saturating_sub(self.row().src.len());
         let (dsts, sources) = self.inst.operands.split_at(dsts);
         let mut alu = self.alu(operation, dsts, sources)?;
-        if let (true, [dst]) = (self.row().name.starts_with("v_s_"), dsts) {
+        if let ([dst], false) = (dsts, operation.writes_mask)
+            && matches!(self.target(dst), Target::Scalar(_))
+        {
             if self.modifiers(operation, dsts, sources)?.is_some() {
                 return Err(self.unsupported());
             }

@@ -1,5 +1,7 @@
 //! Packed arithmetic.
 
+use bus_cost::record::lanes_of;
+
 use crate::alu::{LANES, Operands, PackedFunction, Row, Type};
 use crate::fault::FaultKind;
 use crate::inst::PackedModifiers;
@@ -9,7 +11,7 @@ use super::mode::KEEPS_DENORMALS;
 use super::modifiers::LaneSource;
 use super::operand::Source;
 use super::vector::source_rows;
-use super::wave::{Wave, lanes_of};
+use super::wave::Wave;
 
 /// Packed arithmetic with resolved operands.
 pub(super) struct Packed {

@@ -1,5 +1,7 @@
 //! Vector arithmetic.
 
+use bus_cost::record::lanes_of;
+
 use crate::alu::{Function, LANES, Operands, Operation, Row, Type};
 use crate::fault::FaultKind;
 
@@ -7,7 +9,7 @@ use super::flow::Flow;
 use super::mode::{self, KEEPS_DENORMALS, ROUNDS};
 use super::modifiers::Modifiers;
 use super::operand::Source;
-use super::wave::{Wave, lanes_of};
+use super::wave::Wave;
 
 /// Vector arithmetic with resolved operands.
 pub(super) struct Alu {

@@ -248,15 +248,3 @@ impl Wave {
         self.fail(first, kind)
     }
 }
-
-/// The numbers of set bits.
-pub(super) fn lanes_of(mask: u64) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
-}

@@ -80,14 +80,7 @@ pub(crate) fn has_avx2() -> bool {
 
 /// The numbers of set bits.
 pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
+    bus_cost::record::lanes_of(mask.into())
 }
 
 /// A value as a register holds it.
