@@ -1,12 +1,16 @@
-//! Decodes the instructions of AMD GPUs: GCN and CDNA (gfx906, gfx908, gfx90a, gfx942), RDNA 3
-//! (gfx1100) and RDNA 4 (gfx1201).
+//! Executes the code objects of AMD GPUs on the CPU: GCN and CDNA (gfx906, gfx908, gfx90a, gfx942),
+//! RDNA 3 (gfx1100) and RDNA 4 (gfx1201).
+//!
+//! A [`Machine`] launches kernels on the compute units, threads of this process. They execute a wave at
+//! a time, in memory that an [`AddressSpace`] gives them.
 //!
 //! [`decode`] turns the words at an address into an [`Inst`]: its operation, its operands with
 //! their sizes and modifiers. Its [`Display`](std::fmt::Display) is the text of LLVM's
 //! disassembler, with which tests compare it. Invalid words are a [`DecodeError`], never a guess.
 //!
 //! Graphics instructions do not decode yet: images (MIMG, VIMAGE, VSAMPLE), exports, interpolation
-//! on gfx9, and loads of parameters (LDSDIR). Nothing is executed yet.
+//! on gfx9, and loads of parameters (LDSDIR). Some others decode, but executing them is a fault that
+//! names them: matrices, conversions of 8-bit floats, typed buffers, global data share.
 //!
 //! Sources, unless a file names another: AMD's "Instruction Set Architecture" manuals of each
 //! generation, and LLVM's "User Guide for AMDGPU Backend".

@@ -8,7 +8,7 @@ const HALF: usize = 32;
 /// As many active lanes as this, or fewer, are computed one at a time.
 const FEW: u32 = 4;
 
-/// The operands of the lanes of one half of a wave.
+/// The operands of 32 lanes, or of those that are left.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     src: [*const u32; 4],
@@ -162,9 +162,9 @@ unsafe fn each_of_few<F: LaneFunction>(operands: &Operands, context: &F::Context
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let lanes = Lanes::starting_at(operands, lane & HALF);
+        let lanes = Lanes::starting_at(operands, lane);
         // SAFETY: the caller's promise.
-        let (words, bit) = unsafe { F::call(context, &lanes, lane % HALF) }.parts();
+        let (words, bit) = unsafe { F::call(context, &lanes, 0) }.parts();
         mask |= u64::from(bit) << lane;
         for (row, word) in words.into_iter().enumerate().take(rows_of::<F>()) {
             // SAFETY: the caller's promise.

@@ -36,7 +36,7 @@ const SYSTEM_SCOPE: u8 = 3;
 /// Makes the step for an instruction.
 pub(super) fn lower(inst: Inst) -> Result<Step> {
     let mut step = Step {
-        run: arithmetic,
+        run: |_, _, _| Flow::Next,
         bytes: 4 * u64::from(inst.words),
         needs: RegisterCounts::new(needs(&inst)),
         dst: Target::None,
@@ -74,14 +74,6 @@ fn needs(inst: &Inst) -> [u16; 3] {
         needs[at] = needs[at].max(u16::from(first) + u16::from(count));
     }
     needs
-}
-
-/// Executes vector arithmetic.
-fn arithmetic(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
-    match &step.detail {
-        Detail::Alu(alu) => alu.run(wave),
-        _ => Flow::Next,
-    }
 }
 
 /// Executes an instruction of the vector unit that computes a scalar.
@@ -404,8 +396,8 @@ impl Builder<'_> {
             alu.masks.push(EXEC);
         }
         alu.modifiers = self.modifiers(operation, dsts, sources)?;
+        self.step.run = alu.step_function();
         self.step.detail = Detail::Alu(Box::new(alu));
-        self.step.run = arithmetic;
         Ok(())
     }
 
@@ -421,7 +413,7 @@ impl Builder<'_> {
             src: [const { Source::None }; 4],
             rows: [1; 4],
             count: 0,
-            dst: None,
+            dst: vector::RESULT,
             mask: None,
             masks: Vec::new(),
             modifiers: None,
@@ -436,7 +428,7 @@ impl Builder<'_> {
                     if rows > usize::from(operand.kind.registers()) {
                         return Err(self.unsupported());
                     }
-                    alu.dst = Some(row);
+                    alu.dst = row;
                 }
                 Target::Scalar(number) => alu.masks.push(number),
                 Target::None => {}
@@ -476,10 +468,8 @@ impl Builder<'_> {
             return Err(self.unsupported());
         }
         if operation.reads_dst {
-            let (Some(dst), Some(kind)) = (alu.dst, operation.dst) else {
-                return Err(self.unsupported());
-            };
-            alu.add(Source::Vector(dst), kind);
+            let kind = operation.dst.ok_or_else(|| self.unsupported())?;
+            alu.add(Source::Vector(alu.dst), kind);
         }
         Ok(alu)
     }

@@ -6,22 +6,24 @@ use crate::alu::{Function, LANES, Operands, Operation, Row, Type};
 use crate::fault::FaultKind;
 
 use super::flow::Flow;
+use super::group::Group;
 use super::mode::{self, KEEPS_DENORMALS, ROUNDS};
 use super::modifiers::Modifiers;
 use super::operand::Source;
+use super::step::{Detail, Run, Step};
 use super::wave::Wave;
 
 /// Vector arithmetic with resolved operands.
 pub(super) struct Alu {
     pub(super) function: Function,
     /// The sources of the function that are rows, in order.
-    pub(super) src: [Source; 4],
+    pub(super) src: [Source; MAX_SOURCES],
     /// The rows of each.
-    pub(super) rows: [usize; 4],
+    pub(super) rows: [usize; MAX_SOURCES],
     /// The number of sources.
     pub(super) count: usize,
-    /// The first row of the destination.
-    pub(super) dst: Option<u16>,
+    /// The first row of the destination; [`RESULT`] if there is none.
+    pub(super) dst: u16,
     /// The scalar register with the mask that it reads.
     pub(super) mask: Option<u8>,
     /// The scalar registers that receive the mask.
@@ -33,11 +35,14 @@ pub(super) struct Alu {
     pub(super) operation: &'static Operation,
 }
 
+/// The most sources.
+const MAX_SOURCES: usize = 4;
+
 /// The temporary row of a source's first row, by its number.
 const SOURCES: usize = 0;
 
 /// The temporary row of a result.
-const RESULT: usize = 8;
+pub(super) const RESULT: u16 = 8;
 
 /// The temporary row of a result that is kept for a while.
 const HELD: u16 = 10;
@@ -45,19 +50,19 @@ const HELD: u16 = 10;
 /// Executes both halves of a VOPD instruction, whose sources are read before either destination is
 /// written.
 pub(super) fn run_dual(wave: &mut Wave, [first, second]: &[Alu; 2]) -> Flow {
-    let (Some(dst), true) = (first.dst, second.reads(first.dst)) else {
-        return match first.run(wave) {
-            Flow::Next => second.run(wave),
+    if !second.src.contains(&Source::Vector(first.dst)) {
+        return match first.run_into(wave, first.dst) {
+            Flow::Next => second.run_into(wave, second.dst),
             flow => flow,
         };
-    };
-    let mut flow = first.run_into(wave, Some(HELD));
+    }
+    let mut flow = first.run_into(wave, HELD);
     if flow == Flow::Next {
-        flow = second.run(wave);
+        flow = second.run_into(wave, second.dst);
     }
     for lane in lanes_of(wave.exec()) {
         let word = wave.word(HELD.into(), lane);
-        wave.set_word(dst.into(), lane, word);
+        wave.set_word(first.dst.into(), lane, word);
     }
     flow
 }
@@ -70,41 +75,50 @@ impl Alu {
         self.count += 1;
     }
 
-    /// Whether a source is that register.
-    fn reads(&self, register: Option<u16>) -> bool {
-        register.is_some_and(|register| self.src.contains(&Source::Vector(register)))
+    /// The step function for it.
+    pub(super) fn step_function(&self) -> Run {
+        match (&self.modifiers, self.count) {
+            (None, 1) => run_plain::<1>,
+            (None, 2) => run_plain::<2>,
+            (None, 3) => run_plain::<3>,
+            _ => run,
+        }
     }
 
     /// Executes it.
-    pub(super) fn run(&self, wave: &mut Wave) -> Flow {
-        self.run_into(wave, self.dst)
+    fn run_into(&self, wave: &mut Wave, dst: u16) -> Flow {
+        match (&self.modifiers, self.allows(wave.mode)) {
+            (None, true) => self.run_unmodified::<MAX_SOURCES>(wave, dst),
+            _ => self.run_modified(wave, dst),
+        }
     }
 
+    /// Whether its function alone does what it does in a mode.
     #[inline(always)]
-    fn run_into(&self, wave: &mut Wave, dst: Option<u16>) -> Flow {
+    fn allows(&self, mode: u32) -> bool {
+        !self.has_floats || mode & 0xff == KEEPS_DENORMALS
+    }
+
+    /// Executes it without modifiers, if it has `N` sources, or at most [`MAX_SOURCES`].
+    #[inline(always)]
+    fn run_unmodified<const N: usize>(&self, wave: &mut Wave, dst: u16) -> Flow {
         let exec = wave.exec();
-        let plain = !self.has_floats || wave.mode & 0xff == KEEPS_DENORMALS;
-        if let (None, true) = (&self.modifiers, plain) {
-            let dst = match dst {
-                Some(dst) => wave.row(usize::from(dst)),
-                None => wave.row(RESULT),
-            };
-            let operands = self.operands(wave, exec, dst);
-            // SAFETY: the rows of sources and destination are registers that the step declares, which
-            // the wave has; constants; or temporary rows. This thread alone has the wave.
-            let mask = unsafe { (self.function)(&operands) };
-            for &register in &self.masks {
-                wave.set_mask(register, mask);
-            }
-            return Flow::Next;
+        let dst = wave.row(dst.into());
+        let operands = self.operands::<N>(wave, exec, dst);
+        // SAFETY: the rows of sources and destination are registers that the step declares, which the
+        // wave has; constants; or temporary rows. This thread alone has the wave.
+        let mask = unsafe { (self.function)(&operands) };
+        if !self.masks.is_empty() {
+            self.write_masks(wave, mask);
         }
-        if self.has_floats && wave.mode & ROUNDS != 0 {
-            let mode = wave.mode & ROUNDS;
-            return wave.fail_all(FaultKind::Unsupported(format!(
-                "arithmetic with rounding mode {mode:#x}"
-            )));
+        Flow::Next
+    }
+
+    #[inline(never)]
+    fn write_masks(&self, wave: &mut Wave, mask: u64) {
+        for &register in &self.masks {
+            wave.set_mask(register, mask);
         }
-        self.run_modified(wave, exec, dst)
     }
 
     /// Executes it for a scalar, whatever lanes are active.
@@ -127,17 +141,17 @@ impl Alu {
         Flow::Next
     }
 
-    /// The operands of the function.
-    #[inline]
-    fn operands(&self, wave: &mut Wave, exec: u64, dst: *mut Row) -> Operands {
+    /// The operands of the function, which has `N` sources, or at most [`MAX_SOURCES`].
+    #[inline(always)]
+    fn operands<const N: usize>(&self, wave: &mut Wave, exec: u64, dst: *mut Row) -> Operands {
         let mut src = [std::ptr::null(); 4];
-        for (number, source) in self.src.iter().enumerate().take(self.count) {
-            src[number] = source_rows(
-                wave,
-                source,
-                exec,
-                (SOURCES + 2 * number, self.rows[number]),
-            );
+        for (number, src) in src.iter_mut().enumerate().take(N) {
+            // For fewer, the number of steps is known when this is compiled.
+            if N == MAX_SOURCES && number == self.count {
+                break;
+            }
+            let temporary = (SOURCES + 2 * number, self.rows[number]);
+            *src = source_rows(wave, &self.src[number], exec, temporary);
         }
         Operands {
             exec,
@@ -149,10 +163,17 @@ impl Alu {
 
     #[cold]
     #[inline(never)]
-    fn run_modified(&self, wave: &mut Wave, exec: u64, dst: Option<u16>) -> Flow {
+    fn run_modified(&self, wave: &mut Wave, dst: u16) -> Flow {
+        if self.has_floats && wave.mode & ROUNDS != 0 {
+            let mode = wave.mode & ROUNDS;
+            return wave.fail_all(FaultKind::Unsupported(format!(
+                "arithmetic with rounding mode {mode:#x}"
+            )));
+        }
+        let exec = wave.exec();
         let none = Modifiers::default();
         let modifiers = self.modifiers.as_deref().unwrap_or(&none);
-        let mut operands = self.operands(wave, exec, std::ptr::null_mut());
+        let mut operands = self.operands::<MAX_SOURCES>(wave, exec, std::ptr::null_mut());
         // Lanes whose source does not exist are not written, or read 0.
         let mut written = exec;
         let types = self.operation.src.iter().flatten();
@@ -171,15 +192,16 @@ impl Alu {
             operands.src[number] = wave.row(temporary);
         }
         operands.exec = written;
-        operands.dst = wave.row(RESULT);
+        operands.dst = wave.row(RESULT.into());
         // SAFETY: sources and destination are temporary rows. This thread alone has the wave.
         let mask = unsafe { (self.function)(&operands) };
-        if let (Some(dst), Some(kind)) = (dst, self.operation.dst) {
+        if let Some(kind) = self.operation.dst {
+            let result = usize::from(RESULT);
             for lane in lanes_of(written) {
                 let word = |row| wave.word(row, lane);
                 let bits = match kind.rows() {
-                    1 => u64::from(word(RESULT)),
-                    _ => u64::from(word(RESULT + 1)) << 32 | u64::from(word(RESULT)),
+                    1 => u64::from(word(result)),
+                    _ => u64::from(word(result + 1)) << 32 | u64::from(word(result)),
                 };
                 let old = word(dst.into());
                 let bits = modifiers.finish(kind, bits, old, wave.mode);
@@ -189,10 +211,24 @@ impl Alu {
                 }
             }
         }
-        for &register in &self.masks {
-            wave.set_mask(register, mask);
-        }
+        self.write_masks(wave, mask);
         Flow::Next
+    }
+}
+
+/// Executes vector arithmetic.
+fn run(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
+    match &step.detail {
+        Detail::Alu(alu) => alu.run_into(wave, alu.dst),
+        _ => Flow::Next,
+    }
+}
+
+/// Executes vector arithmetic without modifiers, which has `N` sources.
+fn run_plain<const N: usize>(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
+    match &step.detail {
+        Detail::Alu(alu) if alu.allows(wave.mode) => alu.run_unmodified::<N>(wave, alu.dst),
+        _ => run(wave, step, group),
     }
 }
 
@@ -211,29 +247,38 @@ unsafe fn copy(source: *const Row, kind: Type) -> [Row; 2] {
 }
 
 /// The rows of a source. Scalars are written to temporary rows: the first, and how many.
-#[inline]
+#[inline(always)]
 pub(super) fn source_rows(
+    wave: &mut Wave,
+    source: &Source,
+    exec: u64,
+    temporary: (usize, usize),
+) -> *const Row {
+    match source {
+        Source::Vector(row) => wave.row(usize::from(*row)),
+        Source::Constant(_, rows) => rows.as_ptr(),
+        source => spread(wave, source, exec, temporary),
+    }
+}
+
+/// Writes a scalar to temporary rows: the first, and how many.
+#[inline(never)]
+fn spread(
     wave: &mut Wave,
     source: &Source,
     exec: u64,
     (temporary, rows): (usize, usize),
 ) -> *const Row {
-    match source {
-        Source::Vector(row) => wave.row(usize::from(*row)),
-        Source::Constant(_, rows) => rows.as_ptr(),
-        source => {
-            let value = wave.read64(source);
-            let words = [value as u32, (value >> 32) as u32];
-            let has_one_lane = exec & exec.wrapping_sub(1) == 0;
-            for (row, word) in words.into_iter().enumerate().take(rows) {
-                let row = wave.row_mut(temporary + row);
-                if has_one_lane {
-                    row[exec.trailing_zeros() as usize % LANES] = word;
-                } else {
-                    row.fill(word);
-                }
-            }
-            wave.row(temporary)
+    let value = wave.read64(source);
+    let words = [value as u32, (value >> 32) as u32];
+    let has_one_lane = exec & exec.wrapping_sub(1) == 0;
+    for (row, word) in words.into_iter().enumerate().take(rows) {
+        let row = wave.row_mut(temporary + row);
+        if has_one_lane {
+            row[exec.trailing_zeros() as usize % LANES] = word;
+        } else {
+            row.fill(word);
         }
     }
+    wave.row(temporary)
 }

@@ -215,9 +215,11 @@ fn run<const OBSERVED: bool>(
     done: &mut u64,
 ) -> Result<Pause, (FaultKind, usize)> {
     let first = |wave: &Wave| wave.exec().trailing_zeros() as usize % LANES;
-    let mut code = all.find(wave.pc).map_err(|kind| (kind, first(wave)))?;
+    let mut pc = wave.pc;
+    let mut code = all.find(pc).map_err(|kind| (kind, first(wave)))?;
     for _ in 0..TURN {
-        let pc = wave.pc;
+        // Instructions and faults read it there; loading it again would delay the next instruction.
+        wave.pc = pc;
         let step = code.step(wave.target, pc);
         let step = step.map_err(|kind| (kind, first(wave)))?;
         if !wave.has(step.needs) {
@@ -240,10 +242,12 @@ fn run<const OBSERVED: bool>(
             trace::print(trace, (all, pc), (wave, lane), step, exec);
         }
         match flow {
-            Flow::Next => wave.pc = pc + step.bytes,
-            Flow::Jump if code.contains(wave.pc) => {}
+            Flow::Next => pc += step.bytes,
             Flow::Jump => {
-                code = all.find(wave.pc).map_err(|kind| (kind, first(wave)))?;
+                pc = wave.pc;
+                if !code.contains(pc) {
+                    code = all.find(pc).map_err(|kind| (kind, first(wave)))?;
+                }
             }
             Flow::Yield => {
                 wave.pc = pc + step.bytes;
@@ -262,5 +266,6 @@ fn run<const OBSERVED: bool>(
             }
         }
     }
+    wave.pc = pc;
     Ok(Pause::Turn)
 }
