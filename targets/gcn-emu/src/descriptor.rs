@@ -151,10 +151,15 @@ impl Descriptor {
         (bits(self.resources[1], 11, 2) + 1).min(3)
     }
 
-    /// The mode of floats: rounding, denormals, and whether NaNs are clamped to 0.
-    pub(crate) fn float_mode(&self) -> u32 {
-        bits(self.resources[0], 12, 8)
-            | bits(self.resources[0], 21, 1) << 8
-            | bits(self.resources[0], 23, 1) << 9
+    /// The mode register: rounding, denormals, whether NaNs are clamped to 0, and whether operations
+    /// follow IEEE 754. On gfx12 it lacks the last two, and NaNs are clamped to 0.
+    pub(crate) fn float_mode(&self, generation: Generation) -> u32 {
+        let floats = bits(self.resources[0], 12, 8);
+        match generation {
+            Generation::Gfx9 | Generation::Gfx11 => {
+                floats | bits(self.resources[0], 21, 1) << 8 | bits(self.resources[0], 23, 1) << 9
+            }
+            Generation::Gfx12 => floats | 1 << 8,
+        }
     }
 }

@@ -66,10 +66,12 @@ pub enum FaultKind {
     Unreachable {
         /// Load, store or atomic operation.
         access: &'static str,
-        /// The address.
+        /// The address; in LDS and private memory, the offset.
         address: u64,
         /// Bytes of the access.
         bytes: u32,
+        /// Whether it is to LDS or private memory.
+        is_of_kernel: bool,
         /// A description of the address.
         what: String,
     },

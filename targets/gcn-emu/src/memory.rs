@@ -5,9 +5,14 @@ use std::ptr::NonNull;
 pub use device_arena::AccessKind;
 
 /// Global memory, with the addresses of one GPU.
-pub trait AddressSpace: Send + Sync {
-    /// The host address of an access, which is aligned to its size or to 4 bytes; `None` if it is not
-    /// allowed. It stays valid until the memory is freed.
+///
+/// # Safety
+/// The memory at a result of [`resolve`](Self::resolve) has as many bytes as were asked for. It is
+/// mapped, for writing too unless the access is a load, as long as the implementer lives, even if the
+/// program frees it meanwhile. All other threads access it atomically alone, or as the memory of
+/// another process. The host address is aligned to as many bytes as the GPU's, up to 8.
+pub unsafe trait AddressSpace: Send + Sync {
+    /// The host address of an access; `None` if it is not allowed.
     fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>>;
 
     /// Whether the host may change the memory at an address without a launch or a copy.

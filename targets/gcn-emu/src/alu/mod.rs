@@ -70,7 +70,7 @@ pub(crate) struct Operands {
 ///
 /// # Safety
 /// Sources and destination are valid for the types of the operation, and no other thread accesses
-/// them. A source may be the destination, but not overlap it otherwise.
+/// them. Their rows may overlap: all sources of a lane are read before its result is written.
 pub(crate) type Function = unsafe fn(&Operands) -> u64;
 
 /// Performs an operation of packed arithmetic with the modifiers, for the active lanes. Returns 0.

@@ -187,14 +187,24 @@ impl Memory<'_> {
                 bytes,
             });
         }
-        let piece = self.piece(space, address, bytes, kind)?;
-        let old = piece.update(bytes, op, data);
+        let old = match space {
+            // Words of private memory are interleaved, and nobody else accesses them.
+            Space::Private => {
+                let old = self.load((space, address), bytes)? as u64;
+                let new = op.apply(bytes, old, data);
+                self.store((space, address), bytes, new.into())?;
+                old
+            }
+            _ => self
+                .piece(space, address, bytes, kind)?
+                .update(bytes, op, data),
+        };
         if op.apply(bytes, old, data) != old {
             self.group.note_change();
             if let Some(costs) = &mut self.wave.costs {
                 costs.note_change(self.lane);
             }
-        } else if self.group.kernel.memory.is_of_host(address) {
+        } else if space == Space::Global && self.group.kernel.memory.is_of_host(address) {
             self.group.note_poll();
         }
         Ok(old)
@@ -272,6 +282,7 @@ impl Memory<'_> {
             access: kind.name(),
             address,
             bytes,
+            is_of_kernel: !matches!(space, Space::Global),
             what,
         }
     }

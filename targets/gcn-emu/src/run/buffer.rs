@@ -4,16 +4,15 @@
 
 use bus_cost::record::lanes_of;
 
-use super::access::Action;
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::{Source, Target};
+use super::operand::Source;
 use super::perform;
-use super::registers::write;
 use super::space::Space;
 use super::step::{Detail, Step};
 use super::wave::Wave;
 use crate::arch::Generation;
+use crate::fault::FaultKind;
 use crate::memory::SCRATCH;
 
 /// A buffer resource.
@@ -21,26 +20,76 @@ struct Resource {
     base: u64,
     stride: u64,
     records: u64,
+    bounds: Bounds,
     /// The number of adjacent elements of neighbouring indices, and their bytes; none without swizzling.
     swizzle: Option<(u64, u64)>,
     adds_lane: bool,
 }
 
+/// Which accesses are beyond a buffer.
+#[derive(Clone, Copy)]
+enum Bounds {
+    /// Those whose index is not below the number of records.
+    Index,
+    /// These, and those that end behind their record.
+    IndexAndOffset,
+    /// Those that end behind as many bytes as there are records.
+    Bytes,
+    /// All, if there are no records; otherwise none.
+    Emptiness,
+    None,
+}
+
 impl Resource {
-    fn new(words: [u32; 4], generation: Generation) -> Self {
+    fn new(words: [u32; 4], generation: Generation) -> Result<Self, FaultKind> {
         let [low, high, records, flags] = words;
         let index_stride = 8 << (flags >> 21 & 3);
-        let (is_swizzled, element) = match generation {
-            Generation::Gfx9 => (high >> 31 != 0, 2 << (flags >> 19 & 3)),
-            // The size of elements is fixed.
-            Generation::Gfx11 | Generation::Gfx12 => (high >> 30 & 3 != 0, 4),
+        let element = match generation {
+            Generation::Gfx9 => (high >> 31 != 0).then_some(2 << (flags >> 19 & 3)),
+            Generation::Gfx11 | Generation::Gfx12 => match high >> 30 {
+                0 => None,
+                1 => Some(4),
+                3 => Some(16),
+                _ => {
+                    let word = format!("a buffer whose second word is {high:#x}: element size 2");
+                    return Err(FaultKind::Unsupported(word));
+                }
+            },
         };
-        Self {
+        let stride = u64::from(high >> 16 & 0x3fff);
+        let adds_lane = flags >> 23 & 1 != 0;
+        let bounds = match (generation, flags >> 28 & 3) {
+            (Generation::Gfx9, _) => match (stride, element) {
+                (0, None) => Bounds::Bytes,
+                (0, Some(_)) => Bounds::None,
+                _ if adds_lane => Bounds::None,
+                _ => Bounds::Index,
+            },
+            (_, 0) => Bounds::IndexAndOffset,
+            (_, 1) => Bounds::Index,
+            (_, 2) => Bounds::Emptiness,
+            _ if element.is_some() && stride != 0 => Bounds::IndexAndOffset,
+            _ => Bounds::Bytes,
+        };
+        Ok(Self {
             base: u64::from(high & 0xffff) << 32 | u64::from(low),
-            stride: u64::from(high >> 16 & 0x3fff),
+            stride,
             records: records.into(),
-            swizzle: is_swizzled.then_some((index_stride, element)),
-            adds_lane: flags >> 23 & 1 != 0,
+            bounds,
+            swizzle: element.map(|element| (index_stride, element)),
+            adds_lane,
+        })
+    }
+
+    /// Whether an access of so many bytes has no effect: its index, its offset, and that in a scalar
+    /// register.
+    fn is_beyond(&self, (index, offset, scalar): (u64, u64, u64), bytes: u64) -> bool {
+        match self.bounds {
+            Bounds::Index => index >= self.records,
+            Bounds::IndexAndOffset => index >= self.records || offset + bytes > self.stride,
+            Bounds::Bytes => offset + scalar + bytes > self.records,
+            Bounds::Emptiness => self.records == 0,
+            Bounds::None => false,
         }
     }
 
@@ -77,7 +126,10 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         return Flow::Next;
     };
     let words = std::array::from_fn(|at| wave.scalars[(usize::from(first) + at) & 127]);
-    let resource = Resource::new(words, wave.target.arch.generation());
+    let resource = match Resource::new(words, wave.target.arch.generation()) {
+        Ok(resource) => resource,
+        Err(kind) => return wave.fail_all(kind),
+    };
     let scalar = u64::from(wave.read32(scalar));
     let scratch = wave.scratch();
     let frame = resource.frame(scratch, scalar);
@@ -94,17 +146,8 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         let index = index + if resource.adds_lane { lane as u64 } else { 0 };
         // Offsets have 32 bits.
         let inside = offset.wrapping_add_signed(access.offsets[0]) & u64::from(u32::MAX);
-        let bytes = access.action.bytes();
-        // Accesses beyond the buffer have no effect: those without a structure compare bytes.
-        let is_outside = match (resource.stride, resource.swizzle) {
-            (0, None) => inside + scalar + u64::from(bytes) > resource.records,
-            (0, Some(_)) => false,
-            _ => !resource.adds_lane && index >= resource.records,
-        };
-        if is_outside {
-            if let (Action::Load(element), Target::Vector(row)) = (access.action, step.dst) {
-                write(wave, lane, row.into(), element, 0);
-            }
+        if resource.is_beyond((index, inside, scalar), access.action.bytes().into()) {
+            perform::return_zero(wave, lane, access.action, step.dst);
             continue;
         }
         if let (Some(frame), false) = (frame, access.idxen) {

@@ -1,4 +1,6 @@
 //! Caches of a compute unit that nothing keeps coherent, in weak memory mode.
+//!
+//! Each workgroup has caches of its own, which are empty when it starts: it may be on any compute unit.
 
 use std::collections::HashMap;
 
@@ -19,12 +21,12 @@ pub(super) struct Caches {
 }
 
 impl Caches {
-    /// Empty ones. `salt` tells compute units apart.
-    pub(super) fn new(weak: Weak, salt: u32) -> Self {
+    /// Empty caches. `salt` distinguishes workgroups.
+    pub(super) fn new(weak: Weak, salt: u64) -> Self {
         Self {
             vector: [HashMap::new(), HashMap::new()],
             scalar: HashMap::new(),
-            random: Random::new(weak.seed.get() ^ u64::from(salt)),
+            random: Random::new(weak.seed.get() ^ salt),
             ignores_invalidations: weak.ignores(Ignored::Invalidations),
         }
     }

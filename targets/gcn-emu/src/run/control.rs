@@ -63,18 +63,19 @@ pub(super) fn one(op: Sop1Op) -> Option<Run> {
             wave.pc = to;
             Flow::Jump
         },
-        Sop1Op::s_sendmsg_rtn_b32 | Sop1Op::s_sendmsg_rtn_b64 => |wave, step, group| {
-            match step.immediate {
-                // The doorbell's number, by which a trap handler finds the queue.
-                128 => set_wide(wave, step.dst, 0),
-                131 => set_wide(wave, step.dst, group.kernel.clock() / 10),
-                message => {
-                    return wave.fail_all(FaultKind::Unsupported(format!(
-                        "message {message} with an answer"
-                    )));
-                }
+        Sop1Op::s_sendmsg_rtn_b32 => |wave, step, group| match answer(step.immediate, group) {
+            Ok(value) => {
+                set(wave, step.dst, value as u32);
+                Flow::Next
             }
-            Flow::Next
+            Err(fault) => wave.fail_all(fault),
+        },
+        Sop1Op::s_sendmsg_rtn_b64 => |wave, step, group| match answer(step.immediate, group) {
+            Ok(value) => {
+                set_wide(wave, step.dst, value);
+                Flow::Next
+            }
+            Err(fault) => wave.fail_all(fault),
         },
         Sop1Op::s_barrier_signal => |wave, _, group| {
             wave.waits_at = Some(group.arrive());
@@ -83,6 +84,18 @@ pub(super) fn one(op: Sop1Op) -> Option<Run> {
         Sop1Op::s_sleep_var => |_, _, _| Flow::Yield,
         _ => return saves_exec(op),
     })
+}
+
+/// The answer to a message.
+fn answer(message: i64, group: &Group) -> Result<u64, FaultKind> {
+    match message {
+        // The doorbell's number, by which a trap handler finds the queue.
+        128 => Ok(0),
+        131 => Ok(group.kernel.clock() / 10),
+        _ => Err(FaultKind::Unsupported(format!(
+            "message {message} with an answer"
+        ))),
+    }
 }
 
 /// The step functions of operations that change EXEC and return its old or new value.

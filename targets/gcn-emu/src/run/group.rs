@@ -97,9 +97,10 @@ impl Group {
                 ..Barrier::default()
             },
             effects: Effects::default(),
-            caches: kernel
-                .weak
-                .map(|weak| Box::new(Caches::new(weak, place[0]))),
+            caches: kernel.weak.map(|weak| {
+                let [x, y, z] = place.map(u64::from);
+                Box::new(Caches::new(weak, z << 42 ^ y << 21 ^ x))
+            }),
         }
     }
 

@@ -9,6 +9,7 @@ use super::step::{Run, Step};
 use super::vector::source_rows;
 use super::wave::Wave;
 use crate::alu::{LANES, Row};
+use crate::arch::Generation;
 use crate::fault::FaultKind;
 use crate::inst::Modifiers;
 use crate::isa::{LdsOp, PackedOp, ValuOp};
@@ -81,11 +82,11 @@ pub(super) fn lds(op: LdsOp) -> Option<Run> {
         LdsOp::ds_nop => |_, _, _| Flow::Next,
         LdsOp::ds_bpermute_b32 | LdsOp::ds_bpermute_fi_b32 => |wave, step, _| {
             let fetches_inactive = step.inst.op.row().name.contains("_fi_");
-            let (exec, count) = (wave.exec(), wave.lanes.count_ones());
+            let (exec, reach) = (wave.exec(), Reach::of(wave));
             let [addresses, data] = [0, 1].map(|at| rows(wave, &step.src[at]));
             let offset = step.immediate as u32;
             write(wave, step.dst, |lane| {
-                let from = (addresses[lane].wrapping_add(offset) / 4 % count) as usize;
+                let from = reach.lane(lane, addresses[lane].wrapping_add(offset));
                 match fetches_inactive || exec >> from & 1 != 0 {
                     true => data[from],
                     false => 0,
@@ -94,13 +95,13 @@ pub(super) fn lds(op: LdsOp) -> Option<Run> {
             Flow::Next
         },
         LdsOp::ds_permute_b32 => |wave, step, _| {
-            let (exec, count) = (wave.exec(), wave.lanes.count_ones());
+            let (exec, reach) = (wave.exec(), Reach::of(wave));
             let [addresses, data] = [0, 1].map(|at| rows(wave, &step.src[at]));
             let offset = step.immediate as u32;
             let mut sent = [0; LANES];
             for lane in lanes_of(exec) {
-                let to = addresses[lane].wrapping_add(offset) / 4 % count;
-                sent[to as usize] = data[lane];
+                let to = reach.lane(lane, addresses[lane].wrapping_add(offset));
+                sent[to] = data[lane];
             }
             write(wave, step.dst, |lane| sent[lane]);
             Flow::Next
@@ -130,6 +131,26 @@ pub(super) fn lds(op: LdsOp) -> Option<Run> {
         },
         _ => return None,
     })
+}
+
+/// The number of lanes among which a lane reaches others by the address of a word.
+///
+/// Source: AMD's RDNA 3 manual, `DS_PERMUTE_B32`: 32 lanes, whatever the size of a wave. Other
+/// architectures reach the whole wave.
+struct Reach(usize);
+
+impl Reach {
+    fn of(wave: &Wave) -> Self {
+        match wave.target.arch.generation() {
+            Generation::Gfx11 => Self(32),
+            Generation::Gfx9 | Generation::Gfx12 => Self(wave.lanes.count_ones() as usize),
+        }
+    }
+
+    /// The lane that a lane reaches at an address.
+    fn lane(&self, lane: usize, address: u32) -> usize {
+        lane / self.0 * self.0 + address as usize / 4 % self.0
+    }
 }
 
 /// The words of a source in all lanes.

@@ -41,6 +41,10 @@ pub(super) enum Placement {
 const INPUTS: u32 = 2;
 const OUTPUTS: u32 = 1;
 
+/// Bits of the mode register: a NaN is clamped to 0; operations follow IEEE 754.
+pub(super) const NANS_TO_ZERO: u32 = 1 << 8;
+pub(super) const FOLLOWS_IEEE: u32 = 1 << 9;
+
 impl Modifiers {
     /// Applies those of a source to its rows.
     pub(super) fn prepare(&self, number: usize, kind: Type, rows: &mut [Row; 2], mode: u32) {
@@ -75,7 +79,8 @@ impl Modifiers {
     /// The content of the destination, for the bits of a result.
     pub(super) fn finish(&self, kind: Type, bits: u64, old: u32, mode: u32) -> u64 {
         let mut bits = bits;
-        if self.omod != 0 {
+        // Hardware ignores it if the result keeps subnormal numbers, or operations follow IEEE 754.
+        if self.omod != 0 && flushes(kind, mode, OUTPUTS) && mode & FOLLOWS_IEEE == 0 {
             bits = multiplied(kind, bits, self.omod);
         }
         if self.clamp {
@@ -151,14 +156,16 @@ fn flushed(kind: Type, bits: u64) -> u64 {
 fn multiplied(kind: Type, bits: u64, omod: u8) -> u64 {
     let factor = [1.0, 2.0, 4.0, 0.5][usize::from(omod & 3)];
     match kind {
-        Type::F32 => (f32::from_bits(bits as u32) * factor).to_bits().into(),
-        Type::F64 => (f64::from_bits(bits) * f64::from(factor)).to_bits(),
+        // Adding 0 makes -0 positive.
+        Type::F32 => (f32::from_bits(bits as u32) * factor + 0.0)
+            .to_bits()
+            .into(),
+        Type::F64 => (f64::from_bits(bits) * f64::from(factor) + 0.0).to_bits(),
         _ => bits,
     }
 }
 
 fn clamped(kind: Type, bits: u64, mode: u32) -> u64 {
-    const NANS_TO_ZERO: u32 = 1 << 8;
     let (exponent, mantissa) = format(kind);
     let magnitude = bits & ((1 << (exponent + mantissa)) - 1);
     let infinity = ((1 << exponent) - 1) << mantissa;

@@ -93,6 +93,10 @@ impl Pending {
                 return None;
             }
             let at = self.operations.iter().position(counted)?;
+            // It may be counted by another counter.
+            if let (false, Some(older)) = (self.ignores_store_waits, self.older_overlapping(at)) {
+                return self.take_in_order(older);
+            }
             let (operation, counters) = &mut self.operations[at];
             let is_complete = counters.remove(counter);
             // It is not counted any more, and arrives at some time.
@@ -103,14 +107,41 @@ impl Pending {
         }
     }
 
-    /// Takes the oldest store to some of these bytes.
+    /// Takes a store that has to complete before a load of these bytes: one to them, or one that
+    /// precedes it.
     pub(super) fn take_store_to(&mut self, place: (Space, u64), bytes: u32) -> Option<Operation> {
         let overlaps = |(operation, _): &(Operation, Counters)| match operation {
             Operation::Store(pieces) => pieces.iter().any(|piece| piece.overlaps(place, bytes)),
             Operation::Load { .. } | Operation::ScalarLoad { .. } => false,
         };
         let at = self.operations.iter().position(overlaps)?;
-        self.take_pieces(at)
+        self.take_in_order(at)
+    }
+
+    /// Takes the content of a store, or of the oldest one that has to complete before it: stores to the
+    /// same bytes stay in order.
+    fn take_in_order(&mut self, at: usize) -> Option<Operation> {
+        let mut first = at;
+        while let Some(older) = self.older_overlapping(first) {
+            first = older;
+        }
+        self.take_pieces(first)
+    }
+
+    /// The oldest store to some of the bytes of a store, before it.
+    fn older_overlapping(&self, at: usize) -> Option<usize> {
+        let Operation::Store(pieces) = &self.operations[at].0 else {
+            return None;
+        };
+        self.operations[..at].iter().position(|(operation, _)| {
+            let Operation::Store(others) = operation else {
+                return false;
+            };
+            let mut pairs = pieces
+                .iter()
+                .flat_map(|piece| others.iter().map(move |other| (piece, other)));
+            pairs.any(|(piece, other)| other.overlaps(piece.place, piece.bytes))
+        })
     }
 
     /// Takes the content of a store, which goes on to be counted.
@@ -128,19 +159,7 @@ impl Pending {
             return None;
         }
         let at = self.random.below(self.operations.len() as u64) as usize;
-        let Operation::Store(pieces) = &self.operations[at].0 else {
-            return None;
-        };
-        let older = self.operations[..at].iter().position(|(operation, _)| {
-            let Operation::Store(others) = operation else {
-                return false;
-            };
-            let mut pairs = pieces
-                .iter()
-                .flat_map(|piece| others.iter().map(move |other| (piece, other)));
-            pairs.any(|(piece, other)| other.overlaps(piece.place, piece.bytes))
-        });
-        self.take_pieces(older.unwrap_or(at))
+        self.take_in_order(at)
     }
 
     /// Takes the oldest operation if there are as many as counters count.
@@ -152,5 +171,71 @@ impl Pending {
     /// Takes the oldest operation.
     pub(super) fn take_any(&mut self) -> Option<Operation> {
         (!self.operations.is_empty()).then(|| self.operations.remove(0).0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZero;
+
+    use super::super::counters::Counter;
+    use super::*;
+    use crate::arch::Generation;
+
+    fn store(address: u64, bytes: u32, value: u128) -> Operation {
+        Operation::Store(vec![StoredPiece {
+            lane: 0,
+            place: (Space::Global, address),
+            bytes,
+            value,
+        }])
+    }
+
+    /// Three stores, the second of which overlaps both others.
+    fn overlapping() -> Pending {
+        let seed = NonZero::new(3).expect("not 0");
+        let mut pending = Pending::new(
+            Weak {
+                seed,
+                ignored: None,
+            },
+            0,
+        );
+        let [stores, flat] = [Counters::one(Counter::Store.on(Generation::Gfx11)); 2];
+        pending.add(store(0, 4, 1), flat.and(Counter::Lds));
+        pending.add(store(0, 8, 2), stores);
+        pending.add(store(4, 4, 3), stores);
+        pending
+    }
+
+    /// The values of a store's content.
+    fn values(operation: Option<Operation>) -> Vec<u128> {
+        match operation {
+            Some(Operation::Store(pieces)) => pieces.iter().map(|piece| piece.value).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn stores_to_the_same_bytes_stay_in_order() {
+        // A load of the last bytes needs all of them.
+        let mut pending = overlapping();
+        let load = (Space::Global, 4);
+        let order: Vec<_> = (0..4)
+            .map(|_| values(pending.take_store_to(load, 4)))
+            .collect();
+        assert_eq!(order, [vec![1], vec![2], vec![3], vec![]]);
+
+        let mut pending = overlapping();
+        let chosen = (0..1000).map(|_| values(pending.take_by_chance()));
+        let order: Vec<_> = chosen.flatten().collect();
+        assert_eq!(order, [1, 2, 3]);
+
+        // The first is counted by another counter too, for which nothing waits.
+        let mut pending = overlapping();
+        let counter = Counter::Store.on(Generation::Gfx11);
+        let waited = (0..5).map(|_| values(pending.take_waited(counter as usize, 0)));
+        let order: Vec<_> = waited.flatten().collect();
+        assert_eq!(order, [1, 2, 3]);
     }
 }

@@ -57,6 +57,17 @@ pub(super) fn perform(
     Ok(())
 }
 
+/// Gives a lane 0 for an access without effect that returns a value.
+pub(super) fn return_zero(wave: &mut Wave, lane: usize, action: Action, dst: Target) {
+    let (Action::Load(element) | Action::Atomic(_, element, true)) = action else {
+        return;
+    };
+    match wave.pending {
+        Some(_) => weak::push_loaded(wave, lane, 0),
+        None => write(wave, lane, rows_of(dst), element, 0),
+    }
+}
+
 fn rows_of(dst: Target) -> usize {
     match dst {
         Target::Vector(row) => usize::from(row),

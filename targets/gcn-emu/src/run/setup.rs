@@ -41,7 +41,7 @@ pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateM
     let private = PrivateMemory::new(private, lanes, dispatch.private_bytes);
     let mut wave = Wave::new(target, number, descriptor.registers(target), rows, private);
     wave.pc = kernel.entry();
-    wave.mode = descriptor.float_mode();
+    wave.mode = descriptor.float_mode(wave.target.arch.generation());
     let threads: u32 = dispatch.workgroup.iter().product();
     let mut exec = 0;
     for lane in 0..lanes {

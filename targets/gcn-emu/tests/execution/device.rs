@@ -24,7 +24,8 @@ struct Memory {
     mapped: OnceLock<Range<u64>>,
 }
 
-impl AddressSpace for Memory {
+// SAFETY: the arena stays mapped as long as it lives, begins at a multiple of a page, and is accessed atomically.
+unsafe impl AddressSpace for Memory {
     fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
         self.arena.resolve(address, bytes, kind)
     }

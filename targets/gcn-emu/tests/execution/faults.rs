@@ -2,51 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use gcn_emu::{Arch, FaultKind};
+use gcn_emu::{Arch, FaultKind, Target};
 
-use crate::device::{Device, Shape, compile};
-
-/// A kernel in assembly for any architecture, with a few registers.
-fn assembly(arch: Arch, body: &str) -> String {
-    let is_gfx9 = matches!(
-        arch,
-        Arch::Gfx906 | Arch::Gfx908 | Arch::Gfx90a | Arch::Gfx942
-    );
-    let unified = matches!(arch, Arch::Gfx90a | Arch::Gfx942);
-    let accumulation = if unified {
-        ".amdhsa_accum_offset 8"
-    } else {
-        ""
-    };
-    let wave = if is_gfx9 {
-        ""
-    } else {
-        ".amdhsa_wavefront_size32 1"
-    };
-    format!(
-        "
-.text
-.globl k
-.p2align 8
-.type k,@function
-k:
-{body}
-.rodata
-.p2align 6
-.amdhsa_kernel k
-  .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_next_free_vgpr 8
-  .amdhsa_next_free_sgpr 16
-  {accumulation}
-  {wave}
-.end_amdhsa_kernel
-"
-    )
-}
+use crate::assembly::Assembly;
+use crate::device::{Device, Shape};
 
 /// The fault of a kernel in assembly; none if there is no compiler.
 fn fault_of(arch: Arch, body: &str) -> Option<FaultKind> {
-    let object = compile(arch, "s", &assembly(arch, body), &[])?;
+    let object = Assembly::new(Target::new(arch)).compile(body)?;
     let device = Device::new(arch);
     let kernel = device.load(&object, "k");
     let shape = Shape {
@@ -169,8 +132,8 @@ fn registers_that_are_not_declared() {
 #[test]
 fn an_endless_loop_can_be_stopped() {
     let arch = Arch::Gfx90a;
-    let body = assembly(arch, "again:\ns_branch again");
-    let Some(object) = compile(arch, "s", &body, &[]) else {
+    let assembly = Assembly::new(Target::new(arch));
+    let Some(object) = assembly.compile("again:\ns_branch again") else {
         return;
     };
     let device = Device::new(arch);
@@ -183,33 +146,48 @@ fn an_endless_loop_can_be_stopped() {
     assert_eq!(fault.kind, FaultKind::Stopped);
 }
 
+/// Loops that wait for LDS to change.
+const WAITS: [&str; 2] = [
+    "v_mov_b32 v2, 0
+    again:
+    ds_read_b32 v1, v2
+    s_waitcnt lgkmcnt(0)
+    v_readfirstlane_b32 s0, v1
+    s_cmp_eq_u32 s0, 7
+    s_cbranch_scc0 again
+    s_endpgm",
+    "v_mov_b32 v2, 0
+    v_mov_b32 v3, 7
+    v_mov_b32 v4, 8
+    again:
+    ds_cmpst_rtn_b32 v1, v2, v3, v4
+    s_waitcnt lgkmcnt(0)
+    v_readfirstlane_b32 s0, v1
+    s_cmp_eq_u32 s0, 7
+    s_cbranch_scc0 again
+    s_endpgm",
+];
+
 #[test]
 fn waves_that_wait_for_nothing() {
-    let body = "
-        v_mov_b32 v2, 0
-        again:
-        ds_read_b32 v1, v2
-        s_waitcnt lgkmcnt(0)
-        v_readfirstlane_b32 s0, v1
-        s_cmp_eq_u32 s0, 7
-        s_cbranch_scc0 again
-        s_endpgm";
-    let Some(kind) = fault_of(Arch::Gfx90a, body) else {
-        return;
-    };
-    let FaultKind::Deadlock(report) = &kind else {
-        panic!("{kind}");
-    };
-    assert!(
-        report.contains("wave 0") && report.contains("loops"),
-        "{report}"
-    );
+    for body in WAITS {
+        let Some(kind) = fault_of(Arch::Gfx90a, body) else {
+            return;
+        };
+        let FaultKind::Deadlock(report) = &kind else {
+            panic!("{kind}");
+        };
+        assert!(
+            report.contains("wave 0") && report.contains("loops"),
+            "{report}"
+        );
+    }
 }
 
 #[test]
 fn launches_out_of_bounds_are_rejected() {
     let arch = Arch::Gfx1100;
-    let Some(object) = compile(arch, "s", &assembly(arch, "s_endpgm"), &[]) else {
+    let Some(object) = Assembly::new(Target::new(arch)).compile("s_endpgm") else {
         return;
     };
     let device = Device::new(arch);

@@ -1,10 +1,12 @@
 //! Executes kernels with known results.
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
+mod assembly;
 mod costs;
 mod device;
 mod differential;
 mod faults;
+mod instructions;
 mod weak;
 
 use device::{Device, Shape, compile};

@@ -39,7 +39,10 @@ impl View {
     }
 }
 
-impl AddressSpace for View {
+// SAFETY: regions stay mapped as long as the view refers to them, and begin at multiples of a page. Locked
+// memory is the program's, at the same address: that it stays mapped until it is unlocked, and that the
+// program accesses it atomically while kernels do, is what `hsa_amd_memory_lock` asks for.
+unsafe impl AddressSpace for View {
     #[inline]
     fn resolve(&self, address: u64, bytes: u64, kind: AccessKind) -> Option<NonNull<u8>> {
         let own = self.own.resolve(self.slot, address, bytes, kind);

@@ -160,9 +160,11 @@ impl Queue {
     fn failure_of(&self, fault: &Fault) -> Option<Failure> {
         let status = match fault.kind {
             FaultKind::Stopped => return None,
-            FaultKind::Unreachable { address, .. } if is_aperture(address) => {
-                Status::MEMORY_APERTURE_VIOLATION
-            }
+            FaultKind::Unreachable {
+                address,
+                is_of_kernel,
+                ..
+            } if is_of_kernel || is_aperture(address) => Status::MEMORY_APERTURE_VIOLATION,
             FaultKind::Unreachable { address, bytes, .. } => {
                 self.gpu.record(fault);
                 // What it may use and could not, it wanted to write.

@@ -129,12 +129,15 @@ impl Queue {
 
     /// Waits until a packet is published. Several threads may ring the doorbell; a packet of one that does so alone
     /// has to be there.
-    fn wait_for_header(&self, place: Place) -> Answer {
+    fn wait_for_header(&self, place: Place) -> Result<(), Stop> {
         let is_there = || u32::from(place.load_header()) & 0xff != HSA_PACKET_TYPE_INVALID;
         if self.gpu.is_strict && self.ring.kind == HSA_QUEUE_TYPE_SINGLE && !is_there() {
-            return Err(Status::INVALID_PACKET_FORMAT);
+            return Err(Status::INVALID_PACKET_FORMAT.into());
         }
-        while !is_there() && self.is_active() {
+        while !is_there() {
+            if !self.is_active() || self.has_failure() {
+                return Err(Stop::Left);
+            }
             std::thread::sleep(PUBLISHING);
         }
         Ok(())

@@ -133,15 +133,15 @@ impl Signal {
     pub(crate) fn set(&self, value: i64) {
         // Release: what came before is visible with the value.
         self.value().store(value, Ordering::Release);
-        // Relaxed: its reader takes the maximum of this and the value.
-        self.maximum.fetch_max(value, Ordering::Relaxed);
+        // Release: pairs with `maximum`; what came before is visible with the largest value too.
+        self.maximum.fetch_max(value, Ordering::Release);
         self.wake();
     }
 
     /// The largest value that was stored, as far as calls did.
     pub(crate) fn maximum(&self) -> i64 {
-        // Relaxed: see `set`.
-        self.get().max(self.maximum.load(Ordering::Relaxed))
+        // Acquire: pairs with `set`.
+        self.get().max(self.maximum.load(Ordering::Acquire))
     }
 
     /// Wakes the threads that wait for it.

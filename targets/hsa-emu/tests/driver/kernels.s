@@ -62,6 +62,12 @@ kernel illegal
   s_endpgm
 end illegal, 0
 
+kernel beyond_lds
+  v_mov_b32_e32 v0, 64
+  ds_read_b32 v1, v0
+  s_endpgm
+end beyond_lds, 0
+
 kernel large
   s_endpgm
 end large, 0, 1024, 256

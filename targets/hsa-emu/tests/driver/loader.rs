@@ -90,7 +90,7 @@ fn symbols_have_their_properties() {
         count => Count,
         (&raw mut symbols).cast() => *mut c_void,
     )));
-    assert_eq!(symbols, 9, "five kernels and four variables");
+    assert_eq!(symbols, 10, "six kernels and four variables");
     let mut kind = 0u32;
     let status = hsa!(hsa_executable_symbol_get_info(
         hsa_executable_symbol_t { handle: 7 } => hsa_executable_symbol_t,

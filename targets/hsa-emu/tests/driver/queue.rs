@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use hsa_runtime_sys::*;
@@ -17,7 +18,7 @@ pub(crate) const BARRIER: u16 = 1 << 8;
 pub(crate) struct Queue {
     pub(crate) raw: *mut hsa_queue_t,
     /// 0 while there is none.
-    pub(crate) failure: Box<AtomicU32>,
+    pub(crate) failure: Arc<AtomicU32>,
 }
 
 impl Drop for Queue {
@@ -39,13 +40,13 @@ pub(crate) type Packet = [u32; 16];
 
 impl Queue {
     pub(crate) fn new(gpu: &Gpu, packets: u32) -> Self {
-        let (failure, mut raw) = (Box::new(AtomicU32::new(0)), null_mut());
+        let (failure, mut raw) = (Arc::new(AtomicU32::new(0)), null_mut());
         works(hsa!(hsa_queue_create(
             gpu.agent => hsa_agent_t,
             packets => u32,
             HSA_QUEUE_TYPE_MULTI => u32,
             failed => Callback,
-            (&raw const *failure).cast_mut().cast() => *mut c_void,
+            Arc::as_ptr(&failure).cast_mut().cast() => *mut c_void,
             u32::MAX => u32,
             u32::MAX => u32,
             &raw mut raw => *mut *mut hsa_queue_t,

@@ -1,6 +1,8 @@
 //! The order of packets, kernels, and their faults.
 
 use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hsa_emu::Arch;
@@ -216,6 +218,7 @@ fn faults_are_reported_to_the_queue() {
     for (kernel, expected) in [
         ("trap", HSA_STATUS_ERROR_EXCEPTION),
         ("illegal", HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
+        ("beyond_lds", HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
     ] {
         let gpu = Gpu::new();
         let Some(kernels) = Kernels::load(&gpu) else {
@@ -239,6 +242,29 @@ fn faults_are_reported_to_the_queue() {
             gpu.said
         );
     }
+}
+
+/// A producer has a place in the queue, and the doorbell says so, but the packet is not there yet.
+#[test]
+fn packets_that_are_not_published() {
+    let gpu = Gpu::new();
+    let queue = Queue::new(&gpu, 4);
+    queue.ring(queue.reserve());
+    // The queue has begun to wait for it.
+    std::thread::sleep(Duration::from_millis(20));
+    let failure = Arc::clone(&queue.failure);
+    drop(queue);
+    assert_eq!(failure.load(Ordering::Acquire), 0, "nothing was wrong");
+
+    let Some(kernels) = Kernels::load(&gpu) else {
+        return;
+    };
+    let queue = Queue::new(&gpu, 4);
+    let trap = dispatch(kernels.object("trap"), std::ptr::null_mut(), NONE);
+    let index = queue.reserve();
+    queue.write(index, &trap);
+    queue.ring(queue.reserve());
+    is(queue.wait_for_failure(), HSA_STATUS_ERROR_EXCEPTION);
 }
 
 #[test]
