@@ -13,7 +13,9 @@ use super::scalar::ScalarOperation;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
 use super::wave::{ACCUMULATIONS, EXEC, VCC, VECTORS, Wave};
-use super::{buffer, control, flat, lanes, lds, scalar_float, scalar_memory, scalar_table};
+use super::{
+    buffer, control, flat, lanes, lds, relative, scalar_float, scalar_memory, scalar_table,
+};
 use crate::alu::{self, LANES, Type};
 use crate::arch::{Arch, Generation};
 use crate::fault::FaultKind;
@@ -198,17 +200,27 @@ impl Builder<'_> {
         match self.inst.op {
             Op::Sop1(op) => self.one(op),
             Op::Sop2(op) => self.scalar(scalar_table::two(op).or_else(|| scalar_float::two(op))),
+            Op::Sopc(op) if let Some(run) = relative::begin(op) => {
+                self.step.run = run;
+                self.step.immediate = self.immediate();
+                let distance = self.inst.operands.first();
+                let distance = distance.ok_or_else(|| self.unsupported())?;
+                self.step.src[0] = self.source(distance, Type::U32)?;
+                Ok(())
+            }
             Op::Sopc(op) => {
                 self.scalar(scalar_table::compare(op).or_else(|| scalar_float::compare(op)))
             }
             Op::Sopk(op) => self.constant_operation(op),
             Op::Sopp(op) => {
-                self.step.run = control::control(op).ok_or_else(|| self.unsupported())?;
+                self.step.run = control::control(op)
+                    .or_else(|| relative::change(op))
+                    .ok_or_else(|| self.unsupported())?;
                 self.step.immediate = self.immediate();
                 Ok(())
             }
             Op::ScalarMemory(op) => self.scalar_memory(op),
-            Op::Valu(op) => match lanes::vector(op) {
+            Op::Valu(op) => match lanes::vector(op).or_else(|| relative::vector(op)) {
                 Some(run) => self.across_lanes(run),
                 None => self.arithmetic(),
             },
@@ -247,7 +259,7 @@ impl Builder<'_> {
     }
 
     fn one(&mut self, op: Sop1Op) -> Result<()> {
-        let Some(run) = control::one(op) else {
+        let Some(run) = control::one(op).or_else(|| relative::one(op)) else {
             return self.scalar(scalar_table::one(op).or_else(|| scalar_float::one(op)));
         };
         self.step.run = run;

@@ -13,6 +13,7 @@
 //! | `scalar`, `scalar_table`, `scalar_float` | scalar arithmetic |
 //! | `vector`, `packed`, `modifiers`, `mode` | vector arithmetic, and what comes before and after it |
 //! | `lanes` | vector instructions across lanes |
+//! | `relative`, `index_mode` | registers at a distance that M0 has |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
 //! | `perform`, `weak` | performing the access of a lane, and the same in weak memory mode |
 //! | `address`, `space` | the memory at an address |
@@ -40,6 +41,7 @@ mod deadlock;
 mod flat;
 mod flow;
 mod group;
+mod index_mode;
 mod kernel;
 mod lanes;
 mod launch;
@@ -54,6 +56,7 @@ mod perform;
 mod private_memory;
 mod register_counts;
 mod registers;
+mod relative;
 mod scalar;
 mod scalar_float;
 mod scalar_memory;

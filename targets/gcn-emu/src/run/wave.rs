@@ -42,7 +42,9 @@ pub(crate) struct Wave {
     /// [Temporary rows](TEMPORARIES), vector and accumulation registers.
     rows: Box<[Row]>,
     /// The numbers of declared registers.
-    counts: RegisterCounts,
+    declared: RegisterCounts,
+    /// The numbers of registers that steps may use: none in index mode.
+    usable: RegisterCounts,
     pub(super) private: PrivateMemory,
     /// The phase of the barrier at which it waits.
     pub(super) waits_at: Option<u64>,
@@ -72,6 +74,11 @@ impl Wave {
             0 => VECTORS + usize::from(declared.vector),
             count => ACCUMULATIONS + usize::from(count),
         };
+        let counts = RegisterCounts::new([
+            declared.scalar.into(),
+            declared.vector,
+            declared.accumulation,
+        ]);
         let mut rows = rows;
         rows.clear();
         rows.resize(needed, [GARBAGE; LANES]);
@@ -87,11 +94,8 @@ impl Wave {
             },
             mode: 0,
             rows: rows.into_boxed_slice(),
-            counts: RegisterCounts::new([
-                declared.scalar.into(),
-                declared.vector,
-                declared.accumulation,
-            ]),
+            declared: counts,
+            usable: counts,
             private,
             waits_at: None,
             has_ended: false,
@@ -171,16 +175,72 @@ impl Wave {
         SCRATCH + u64::from(self.scratch_offset())
     }
 
-    /// Whether the kernel's descriptor declares so many registers.
+    /// Whether a step that needs so many registers may be executed as it is.
     #[inline]
     pub(super) fn has(&self, needs: RegisterCounts) -> bool {
-        self.counts.include(needs)
+        self.usable.include(needs)
+    }
+
+    /// Whether the kernel's descriptor declares so many registers.
+    pub(super) fn declares(&self, needs: RegisterCounts) -> bool {
+        self.declared.include(needs)
+    }
+
+    /// Begins or ends gfx9's index mode.
+    pub(super) fn set_index_mode(&mut self, is_on: bool) {
+        self.usable = match is_on {
+            true => RegisterCounts::new([0; 3]),
+            false => self.declared,
+        };
+    }
+
+    /// Whether it is in index mode.
+    pub(super) fn is_in_index_mode(&self) -> bool {
+        self.usable != self.declared
+    }
+
+    /// The register of distances.
+    pub(super) fn m0(&self) -> u32 {
+        self.scalars[usize::from(self.m0_number())]
+    }
+
+    pub(super) fn set_m0(&mut self, value: u32) {
+        self.scalars[usize::from(self.m0_number())] = value;
+    }
+
+    fn m0_number(&self) -> u8 {
+        match self.target.arch.generation() {
+            Generation::Gfx9 => 124,
+            Generation::Gfx11 | Generation::Gfx12 => 125,
+        }
+    }
+
+    /// Whether so many declared scalar registers begin there.
+    pub(super) fn has_scalar(&self, first: u8, count: u8) -> bool {
+        u16::from(first) + u16::from(count) <= self.declared.counts()[0]
+    }
+
+    /// The row of a declared vector register at a distance from another.
+    pub(super) fn relative_row(&self, row: u16, distance: u32) -> Option<u16> {
+        let row = u32::from(row).checked_add(distance)?;
+        let end = VECTORS as u32 + u32::from(self.declared.counts()[1]);
+        (row < end).then_some(row as u16)
+    }
+
+    /// The fault of an instruction whose register at the distance in M0 is not declared.
+    #[cold]
+    pub(super) fn lacking_relative(&self, kind: &str, m0: u32) -> FaultKind {
+        let declared = self.declared.counts()[usize::from(kind == "v")];
+        FaultKind::Register {
+            register: format!("a {kind} register at the distance in m0, {m0:#x},"),
+            declared: declared.into(),
+        }
     }
 
     /// The fault of an instruction that needs more.
     #[cold]
     pub(super) fn lacking(&self, needs: RegisterCounts) -> FaultKind {
-        let (needs, declared) = (needs.counts(), self.counts.counts());
+        let (needs, declared) = (needs.counts(), self.declared.counts());
         let at = (0..3).find(|&at| needs[at] > declared[at]).unwrap_or(0);
         FaultKind::Register {
             register: format!("{}{}", ["s", "v", "a"][at], needs[at].saturating_sub(1)),

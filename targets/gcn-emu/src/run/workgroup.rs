@@ -9,6 +9,7 @@ use super::code::Code;
 use super::deadlock::DeadlockDetector;
 use super::flow::Flow;
 use super::group::Group;
+use super::index_mode;
 use super::kernel::Kernel;
 use super::private_memory::PrivateMemory;
 use super::setup;
@@ -222,15 +223,15 @@ fn run<const OBSERVED: bool>(
         wave.pc = pc;
         let step = code.step(wave.target, pc);
         let step = step.map_err(|kind| (kind, first(wave)))?;
-        if !wave.has(step.needs) {
-            return Err((wave.lacking(step.needs), first(wave)));
-        }
         *done += 1;
         let exec = if OBSERVED { wave.exec() } else { 0 };
         if OBSERVED && let Some(costs) = &mut wave.costs {
             costs.begin_instruction(pc, exec);
         }
-        let flow = (step.run)(wave, step, group);
+        let flow = match wave.has(step.needs) {
+            true => (step.run)(wave, step, group),
+            false => index_mode::run(wave, step, group).map_err(|kind| (kind, first(wave)))?,
+        };
         if OBSERVED {
             count_instruction(wave, step, (pc, exec), flow);
             weak::tick(wave, group);

@@ -391,3 +391,73 @@ fn loads_beyond_a_buffer_return_0() {
         }
     }
 }
+
+#[test]
+fn registers_at_a_distance() {
+    for target in targets() {
+        let moves: &[(&str, fn(u32) -> u32)] = match is_gfx9(target) {
+            true => &[
+                (
+                    "s_mov_b32 s4, 1
+                    s_set_gpr_idx_on s4, gpr_idx(SRC0)
+                    v_mov_b32 v2, v3
+                    s_set_gpr_idx_off",
+                    |lane| 3 * lane,
+                ),
+                (
+                    "s_mov_b32 s4, 1
+                    s_set_gpr_idx_on s4, gpr_idx(DST)
+                    v_add_u32 v1, v3, v4
+                    s_set_gpr_idx_off",
+                    |lane| 5 * lane,
+                ),
+                (
+                    "s_mov_b32 s4, 0x100
+                    s_set_gpr_idx_on s4, gpr_idx(SRC1)
+                    s_mov_b32 s4, 1
+                    s_set_gpr_idx_idx s4
+                    v_sub_u32 v2, v4, v3
+                    s_set_gpr_idx_off",
+                    |_| 0,
+                ),
+            ],
+            false => &[
+                ("s_mov_b32 m0, 1\nv_movrels_b32 v2, v3", |lane| 3 * lane),
+                ("s_mov_b32 m0, 1\nv_movreld_b32 v1, v3", |lane| 2 * lane),
+                ("s_mov_b32 m0, 1\nv_movrelsd_b32 v1, v3", |lane| 3 * lane),
+                (
+                    "s_mov_b32 m0, 0x20001\nv_movrelsd_2_b32 v0, v3\nv_lshrrev_b32 v0, 1, v3",
+                    |lane| 3 * lane,
+                ),
+            ],
+        };
+        for (body, expected) in moves {
+            let body = format!(
+                "v_mov_b32 v2, 77
+                v_mul_u32_u24 v3, 2, v0
+                v_mul_u32_u24 v4, 3, v0
+                {body}"
+            );
+            check(target, &body, expected);
+        }
+        let scalar = "s_mov_b32 s4, 40
+            s_mov_b32 s5, 41
+            s_mov_b32 s6, 42
+            s_mov_b32 m0, 1
+            s_movrels_b32 s7, s4
+            s_movreld_b64 s[7:8], s[4:5]";
+        let scalar = scalar.replace("s[7:8]", "s[8:9]");
+        let add = if is_gfx9(target) {
+            "v_add_u32"
+        } else {
+            "v_add_nc_u32"
+        };
+        let body = format!(
+            "{scalar}
+            v_mov_b32 v2, s7
+            v_mov_b32 v3, s9
+            {add} v2, v2, v3"
+        );
+        check(target, &body, |_| 41 + 40);
+    }
+}

@@ -61,6 +61,27 @@ fn a_lane_stores_its_number() {
     );
 }
 
+/// LLVM keeps the array in registers, and accesses them at a distance.
+#[test]
+fn an_array_in_registers_is_indexed() {
+    let input: Vec<u32> = (0..64).map(|lane| lane * 5 % 8).collect();
+    let expected: Vec<u32> = input
+        .iter()
+        .map(|&at| 10 * at + if at == 7 { 60 } else { 0 })
+        .collect();
+    check(
+        "kernel void k(global u32 *in, global u32 *out) {
+            u32 words[8];
+            for (u32 i = 0; i < 8; i++) words[i] = 10 * i + in[8];
+            words[in[3]] += 60;
+            out[lane()] = words[in[lane()]];
+        }",
+        Shape::lanes(64),
+        &input,
+        &expected,
+    );
+}
+
 #[test]
 fn lanes_diverge_and_loop() {
     let collatz = |mut n: u32| {
