@@ -5,10 +5,11 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
+use gcn_emu::{MAX_GROUP_BYTES, MAX_WORKGROUP};
 use hsa_runtime_sys::*;
 
 use crate::gpu::Kernel;
-use crate::spec::{GROUP_BYTES, MAX_SCRATCH, MAX_WORKGROUP};
+use crate::spec::MAX_SCRATCH;
 use crate::status::{Answer, Status};
 
 /// A packet's size.
@@ -166,7 +167,7 @@ pub(crate) fn check(packet: &hsa_kernel_dispatch_packet_t, kernel: &Kernel, wave
         return Err(Status::INVALID_ARGUMENT);
     }
     let group = packet.group_segment_size;
-    if group > GROUP_BYTES || group < kernel.descriptor.group_bytes {
+    if group > MAX_GROUP_BYTES || group < kernel.descriptor.group_bytes {
         return Err(Status::INVALID_ALLOCATION);
     }
     let scratch = u64::from(packet.private_segment_size) * u64::from(wave);
@@ -251,7 +252,10 @@ mod tests {
             check(&packet, &kernel, 64)
         };
         const FITS: (u32, u32) = (16, 8);
-        assert_eq!(check(1, [64, 1, 1], [128, 1, 1], (GROUP_BYTES, 8)), Ok(()));
+        assert_eq!(
+            check(1, [64, 1, 1], [128, 1, 1], (MAX_GROUP_BYTES, 8)),
+            Ok(())
+        );
         assert_eq!(check(3, [1, 64, 16], [3, 64, 16], FITS), Ok(()));
         assert_eq!(check(3, [64, 1, 1], [64, 1, 1], FITS), Ok(()));
         let refused = Err(Status::INCOMPATIBLE_ARGUMENTS);
@@ -270,7 +274,7 @@ mod tests {
         }
         let team = check(2, [64, 17, 1], [64, 17, 1], FITS);
         assert_eq!(team, Err(Status::INVALID_ARGUMENT));
-        for group in [GROUP_BYTES + 1, 15] {
+        for group in [MAX_GROUP_BYTES + 1, 15] {
             let found = check(1, [64, 1, 1], [64, 1, 1], (group, 8));
             assert_eq!(found, Err(Status::INVALID_ALLOCATION));
         }

@@ -7,12 +7,6 @@ use targets::device_arch::AmdTarget;
 
 use gcn_emu::Arch;
 
-/// Maximum work-items of a workgroup.
-pub(crate) const MAX_WORKGROUP: u32 = 1024;
-
-/// Memory of a workgroup in bytes.
-pub(crate) const GROUP_BYTES: u32 = 64 << 10;
-
 /// Maximum memory of a wave's work-items, in bytes.
 pub(crate) const MAX_SCRATCH: u64 = 8 << 20;
 

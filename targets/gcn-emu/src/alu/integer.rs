@@ -19,13 +19,13 @@ fn i24(a: i32) -> i32 {
 
 /// The nearest integer of 32 bits.
 #[inline(always)]
-fn saturated_i32(a: i64) -> i32 {
+pub(super) fn saturated_i32(a: i64) -> i32 {
     a.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 /// The nearest integer of 32 bits.
 #[inline(always)]
-fn saturated_u32(a: u64) -> u32 {
+pub(super) fn saturated_u32(a: u64) -> u32 {
     a.min(u32::MAX.into()) as u32
 }
 

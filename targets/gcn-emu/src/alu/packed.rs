@@ -3,6 +3,7 @@
 use super::dot;
 use super::float::{max, max_num, maximum, min, min_num, minimum};
 use super::half;
+use super::integer::{saturated_i32, saturated_u32};
 use super::packed_table::{Mixed, PackedResult, Parts, packed};
 use super::single;
 use super::value::{BF16, F16};
@@ -23,16 +24,6 @@ fn all<T: Copy, R>(a: [T; 2], b: [T; 2], c: [T; 2], one: impl Fn(T, T, T) -> R) 
 #[inline(always)]
 fn saturated_u16(a: u32) -> u16 {
     a.min(u16::MAX.into()) as u16
-}
-
-#[inline(always)]
-fn saturated_i32(a: i64) -> i32 {
-    a.clamp(i32::MIN.into(), i32::MAX.into()) as i32
-}
-
-#[inline(always)]
-fn saturated_u32(a: u64) -> u32 {
-    a.min(u32::MAX.into()) as u32
 }
 
 /// The parts of a word, as floats.

@@ -4,7 +4,6 @@ use bus_cost::record::FenceScope;
 
 use super::access::{self, Access, Action, CacheEffects};
 use super::flow::Flow;
-use super::group::Group;
 use super::modifiers::{LaneSource, Modifiers as AluModifiersOf, Placement, SourceModifiers};
 use super::operand::{Source, Special, Target};
 use super::packed::Packed;
@@ -12,9 +11,10 @@ use super::register_counts::RegisterCounts;
 use super::scalar::ScalarOperation;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
-use super::wave::{ACCUMULATIONS, EXEC, VCC, VECTORS, Wave};
+use super::wave::{ACCUMULATIONS, EXEC, VCC, VECTORS};
 use super::{
-    buffer, control, flat, lanes, lds, relative, scalar_float, scalar_memory, scalar_table,
+    arithmetic, buffer, control, flat, lanes, lds, relative, scalar_float, scalar_memory,
+    scalar_table,
 };
 use crate::alu::{self, LANES, Type};
 use crate::arch::{Arch, Generation};
@@ -76,22 +76,6 @@ fn needs(inst: &Inst) -> [u16; 3] {
         needs[at] = needs[at].max(u16::from(first) + u16::from(count));
     }
     needs
-}
-
-/// Executes an instruction of the vector unit that computes a scalar.
-fn scalar_arithmetic(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
-    match (&step.detail, step.dst) {
-        (Detail::Alu(alu), Target::Scalar(dst)) => alu.run_scalar(wave, dst),
-        _ => Flow::Next,
-    }
-}
-
-/// Executes a VOPD instruction.
-fn dual(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
-    match &step.detail {
-        Detail::Dual(halves) => vector::run_dual(wave, halves),
-        _ => Flow::Next,
-    }
 }
 
 struct Builder<'a> {
@@ -400,7 +384,7 @@ impl Builder<'_> {
             alu.masks.clear();
             self.step.dst = self.target(dst);
             self.step.detail = Detail::Alu(Box::new(alu));
-            self.step.run = scalar_arithmetic;
+            self.step.run = arithmetic::scalar;
             return Ok(());
         }
         let compares_to_exec = self.row().name.starts_with("v_cmpx_");
@@ -408,7 +392,7 @@ impl Builder<'_> {
             alu.masks.push(EXEC);
         }
         alu.modifiers = self.modifiers(operation, dsts, sources)?;
-        self.step.run = alu.step_function();
+        self.step.run = arithmetic::step_function(&alu);
         self.step.detail = Detail::Alu(Box::new(alu));
         Ok(())
     }
@@ -560,7 +544,7 @@ impl Builder<'_> {
             half(other.op, &other.operands)?,
         ];
         self.step.detail = Detail::Dual(Box::new(halves));
-        self.step.run = dual;
+        self.step.run = arithmetic::dual;
         Ok(())
     }
 

@@ -11,7 +11,7 @@
 //! | `lower` | the step for an instruction |
 //! | `control` | branches, waits, messages, hardware registers |
 //! | `scalar`, `scalar_table`, `scalar_float` | scalar arithmetic |
-//! | `vector`, `packed`, `modifiers`, `mode` | vector arithmetic, and what comes before and after it |
+//! | `arithmetic`, `vector`, `packed`, `modifiers`, `mode` | vector arithmetic, and its modifiers |
 //! | `lanes` | vector instructions across lanes |
 //! | `relative`, `index_mode` | registers at a distance that M0 has |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
@@ -29,6 +29,7 @@
 
 mod access;
 mod address;
+mod arithmetic;
 mod atomic;
 mod buffer;
 mod caches;

@@ -6,11 +6,9 @@ use crate::alu::{Function, LANES, Operands, Operation, Row, Type};
 use crate::fault::FaultKind;
 
 use super::flow::Flow;
-use super::group::Group;
 use super::mode::{self, KEEPS_DENORMALS, ROUNDS};
 use super::modifiers::Modifiers;
 use super::operand::Source;
-use super::step::{Detail, Run, Step};
 use super::wave::Wave;
 
 /// Vector arithmetic with resolved operands.
@@ -75,18 +73,8 @@ impl Alu {
         self.count += 1;
     }
 
-    /// The step function for it.
-    pub(super) fn step_function(&self) -> Run {
-        match (&self.modifiers, self.count) {
-            (None, 1) => run_plain::<1>,
-            (None, 2) => run_plain::<2>,
-            (None, 3) => run_plain::<3>,
-            _ => run,
-        }
-    }
-
     /// Executes it.
-    fn run_into(&self, wave: &mut Wave, dst: u16) -> Flow {
+    pub(super) fn run_into(&self, wave: &mut Wave, dst: u16) -> Flow {
         match (&self.modifiers, self.allows(wave.mode)) {
             (None, true) => self.run_unmodified::<MAX_SOURCES>(wave, dst),
             _ => self.run_modified(wave, dst),
@@ -95,13 +83,13 @@ impl Alu {
 
     /// Whether its function alone does what it does in a mode.
     #[inline(always)]
-    fn allows(&self, mode: u32) -> bool {
+    pub(super) fn allows(&self, mode: u32) -> bool {
         !self.has_floats || mode & 0xff == KEEPS_DENORMALS
     }
 
     /// Executes it without modifiers, if it has `N` sources, or at most [`MAX_SOURCES`].
     #[inline(always)]
-    fn run_unmodified<const N: usize>(&self, wave: &mut Wave, dst: u16) -> Flow {
+    pub(super) fn run_unmodified<const N: usize>(&self, wave: &mut Wave, dst: u16) -> Flow {
         let exec = wave.exec();
         let dst = wave.row(dst.into());
         let operands = self.operands::<N>(wave, exec, dst);
@@ -213,22 +201,6 @@ impl Alu {
         }
         self.write_masks(wave, mask);
         Flow::Next
-    }
-}
-
-/// Executes vector arithmetic.
-fn run(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
-    match &step.detail {
-        Detail::Alu(alu) => alu.run_into(wave, alu.dst),
-        _ => Flow::Next,
-    }
-}
-
-/// Executes vector arithmetic without modifiers, which has `N` sources.
-fn run_plain<const N: usize>(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
-    match &step.detail {
-        Detail::Alu(alu) if alu.allows(wave.mode) => alu.run_unmodified::<N>(wave, alu.dst),
-        _ => run(wave, step, group),
     }
 }
 

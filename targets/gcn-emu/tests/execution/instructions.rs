@@ -392,10 +392,13 @@ fn loads_beyond_a_buffer_return_0() {
     }
 }
 
+/// The expected result of a lane.
+type Expected = fn(u32) -> u32;
+
 #[test]
 fn registers_at_a_distance() {
     for target in targets() {
-        let moves: &[(&str, fn(u32) -> u32)] = match is_gfx9(target) {
+        let moves: &[(&str, Expected)] = match is_gfx9(target) {
             true => &[
                 (
                     "s_mov_b32 s4, 1

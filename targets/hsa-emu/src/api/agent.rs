@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
+use gcn_emu::MAX_WORKGROUP;
 use hsa_runtime_sys::*;
 
 use crate::gpu::{CPU, Gpu};
@@ -9,7 +10,6 @@ use crate::memory::PAGE;
 use crate::pointers::Out;
 use crate::runtime::answer;
 use crate::settings::max_packets;
-use crate::spec::MAX_WORKGROUP;
 use crate::status::{Answer, Status, from_callback};
 
 /// Properties of newer headers than ours. Source: ROCr, `hsa_ext_amd.h`.

@@ -3,13 +3,14 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
+use gcn_emu::MAX_WORKGROUP;
 use hsa_runtime_sys::*;
 use targets::device_arch::AmdTarget;
 
 use crate::gpu::{Gpu, agent_of};
 use crate::pointers::{Out, Text};
 use crate::runtime::{Runtime, answer};
-use crate::spec::{MAX_WORKGROUP, isa_name};
+use crate::spec::isa_name;
 use crate::status::{Answer, Status, from_callback};
 
 /// The handle of the first GPU's; that of the first GPU's wave.

@@ -13,6 +13,7 @@ pub mod isa;
 pub mod loader;
 pub mod lock;
 pub mod memory;
+mod order;
 pub mod pointer;
 pub mod pool;
 pub mod profiling;

@@ -3,13 +3,13 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use gcn_emu::MAX_GROUP_BYTES;
 use hsa_runtime_sys::*;
 
 use crate::gpu::{Gpu, agent_of};
 use crate::memory::{BlockKind, Gpus, MAX_MEMORY, Owner, PAGE};
 use crate::pointers::Out;
 use crate::runtime::{Runtime, answer};
-use crate::spec::GROUP_BYTES;
 use crate::status::{Answer, Status, from_callback};
 
 /// Handles of the processor's pools, and of the first GPU's own memory and that of its workgroups.
@@ -86,7 +86,7 @@ impl Pool {
         match self {
             Self::Fine | Self::Kernarg | Self::Coarse => runtime.memory.system_bytes(),
             Self::Gpu(gpu) => runtime.memory.usage(gpu.slot).0,
-            Self::Group(_) => GROUP_BYTES.into(),
+            Self::Group(_) => MAX_GROUP_BYTES.into(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use hsa_runtime_sys::*;
 
+use super::order::without_store;
 use crate::runtime::known_queue;
 
 macro_rules! loads {
@@ -62,14 +63,6 @@ additions! {
     hsa_queue_add_write_index_release: Release;
     hsa_queue_add_write_index_scacq_screl: AcqRel;
     hsa_queue_add_write_index_acq_rel: AcqRel;
-}
-
-/// The order of an exchange that does not happen.
-const fn without_store(order: Ordering) -> Ordering {
-    match order {
-        Ordering::Acquire | Ordering::AcqRel => Ordering::Acquire,
-        _ => Ordering::Relaxed,
-    }
 }
 
 macro_rules! compare_exchanges {

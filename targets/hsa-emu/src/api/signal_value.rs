@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use hsa_runtime_sys::*;
 
+use super::order::without_store;
 use crate::runtime::known_signal;
 
 macro_rules! loads {
@@ -72,14 +73,6 @@ exchanges! {
     hsa_signal_exchange_release: Release;
     hsa_signal_exchange_scacq_screl: AcqRel;
     hsa_signal_exchange_acq_rel: AcqRel;
-}
-
-/// The order of an exchange that does not happen.
-const fn without_store(order: Ordering) -> Ordering {
-    match order {
-        Ordering::Acquire | Ordering::AcqRel => Ordering::Acquire,
-        _ => Ordering::Relaxed,
-    }
 }
 
 macro_rules! compare_exchanges {
