@@ -5,7 +5,10 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use race_check::Outcome;
+
 use super::atomic::AtomicOp;
+use super::check;
 use super::group::Group;
 use super::space::{Space, of_flat};
 use super::wave::Wave;
@@ -124,7 +127,18 @@ impl Memory<'_> {
         while done < bytes {
             let at = address.wrapping_add(done.into());
             let size = largest(space, at, bytes - done);
-            let value = self.piece(space, at, size, AccessKind::Load)?.load(size);
+            let piece = self.piece(space, at, size, AccessKind::Load)?;
+            let value = match self.is_checked(space) {
+                false => piece.load(size),
+                true => self.check((AccessKind::Load, at, size), || {
+                    let seen = piece.load(size);
+                    Outcome {
+                        seen,
+                        left: seen,
+                        wrote: false,
+                    }
+                })?,
+            };
             if space == Space::Global && self.group.kernel.memory.is_of_host(at) {
                 self.group.note_poll();
             }
@@ -149,7 +163,20 @@ impl Memory<'_> {
             let piece = self.piece(space, at, size, AccessKind::Store)?;
             let value = (all >> (8 * done)) as u64;
             self.note_store(space, piece, size, value);
-            piece.store(size, value);
+            match self.is_checked(space) {
+                false => piece.store(size, value),
+                true => {
+                    self.check((AccessKind::Store, at, size), || {
+                        let seen = piece.load(size);
+                        piece.store(size, value);
+                        Outcome {
+                            seen,
+                            left: value & (u64::MAX >> (64 - 8 * size)),
+                            wrote: true,
+                        }
+                    })?;
+                }
+            }
             done += size;
         }
         Ok(())
@@ -188,7 +215,17 @@ impl Memory<'_> {
             });
         }
         let piece = self.piece(space, address, bytes, kind)?;
-        let old = piece.update(bytes, op, data);
+        let old = match self.is_checked(space) {
+            false => piece.update(bytes, op, data),
+            true => self.check((kind, address, bytes), || {
+                let seen = piece.update(bytes, op, data);
+                Outcome {
+                    seen,
+                    left: op.apply(bytes, seen, data),
+                    wrote: op != AtomicOp::CompareSwap || seen == data[1],
+                }
+            })?,
+        };
         if op.apply(bytes, old, data) != old {
             self.group.note_change();
             if let Some(costs) = &mut self.wave.costs {
@@ -198,6 +235,22 @@ impl Memory<'_> {
             self.group.note_poll();
         }
         Ok(old)
+    }
+
+    /// Whether accesses are checked for races.
+    #[inline]
+    fn is_checked(&self, space: Space) -> bool {
+        space == Space::Global && self.wave.is_observed && self.group.clocks.is_some()
+    }
+
+    /// Performs a checked access. Returns what it has found.
+    #[cold]
+    fn check(
+        &mut self,
+        what: (AccessKind, u64, u32),
+        perform: impl FnOnce() -> Outcome,
+    ) -> Result<u64, FaultKind> {
+        check::access(self.wave, self.group, what, perform)
     }
 
     /// Notes a store to memory of several waves if it changes the value.

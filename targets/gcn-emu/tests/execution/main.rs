@@ -5,6 +5,7 @@ mod costs;
 mod device;
 mod differential;
 mod faults;
+mod races;
 mod weak;
 
 use device::{Device, Shape, compile};
