@@ -3,9 +3,10 @@
 //! Machine code has neither orders nor fences. LLVM's tables say which instructions an atomic operation of an order
 //! and a scope becomes, and this reads them backwards:
 //!
-//! - A *release* is a store or an atomic operation by a wave whose earlier stores are complete: a wait has counted
-//!   them. Stores that a partial wait leaves outstanding, and later ones, are not released. Where a table demands
-//!   that caches are written back for a scope, the release reaches that scope only if they were.
+//! - A *release* is a store or an atomic operation. It releases a wave's earlier accesses up to the oldest store
+//!   that no wait has completed. Where a table demands that caches are written back for a scope, it releases to
+//!   that scope only accesses before the last write-back. (LLVM leaves out the wait for a write-back if no store is
+//!   outstanding.)
 //! - An *acquire* is an invalidation of the caches that a table names for a scope. It acquires what complete loads
 //!   have observed.
 //! - Bits of the cache policy give the scope within which an access may be concurrent with others. Where a table has
@@ -64,8 +65,8 @@ pub(super) fn note_access(
     check.current.time = Some(now);
     check.current.scope = scope;
     if matches!(action, Action::Store(_) | Action::Atomic(..)) {
-        let until = check.stored(now).saturating_sub(1);
-        for &scope in check.plain_scopes() {
+        for scope in [Scope::Gpu, Scope::Sys] {
+            let until = check.released(scope, now).saturating_sub(1);
             clocks.release_until(number, scope, until);
         }
     }
@@ -108,7 +109,7 @@ pub(super) fn issue(wave: &mut Wave, group: &mut Group, action: Action) {
     };
     // One to LDS has no effect on global memory, but is counted.
     let time = check.current.time;
-    check.outstanding.push(Outstanding {
+    check.issue(Outstanding {
         effect: time.map_or(Effect::Nothing, |_| effect),
         time: time.unwrap_or_else(|| clocks.time()),
         counters: action.counters(check.arch.generation(), false),
@@ -117,16 +118,8 @@ pub(super) fn issue(wave: &mut Wave, group: &mut Group, action: Action) {
 
 /// A wait, after which at most so many operations of each counter are outstanding.
 pub(super) fn wait(wave: &mut Wave, group: &mut Group, most: [usize; COUNTERS]) {
-    let Some((check, clocks, number)) = parts(wave, group) else {
-        return;
-    };
-    for (scope, time) in check.complete(most) {
-        let until = check.stored(time).min(time).saturating_sub(1);
-        for within in [Scope::Gpu, Scope::Sys] {
-            if within <= scope {
-                clocks.release_until(number, within, until);
-            }
-        }
+    if let Some((check, _, _)) = parts(wave, group) {
+        check.complete(most);
     }
 }
 
@@ -147,18 +140,21 @@ pub(super) fn change_caches(wave: &mut Wave, group: &mut Group, effects: CacheEf
     clocks.acquire_loads(number, Scope::Gpu, before);
     clocks.acquire_loads(number, Scope::Sys, before.min(last));
 
-    let generation = check.arch.generation();
-    let (effect, counter) = match effects.writes_back {
-        Some(FenceScope::System) => (Effect::WriteBack(Scope::Sys), Counter::Store),
-        Some(FenceScope::Device) => (Effect::WriteBack(Scope::Gpu), Counter::Store),
-        _ if generation == Generation::Gfx12 => (Effect::Nothing, Counter::Load),
-        _ => return,
+    let scope = match effects.writes_back {
+        Some(FenceScope::System) => Some(Scope::Sys),
+        Some(FenceScope::Device) => Some(Scope::Gpu),
+        Some(FenceScope::Block) | None => None,
     };
-    check.outstanding.push(Outstanding {
-        effect,
-        time: now,
-        counters: Counters::one(counter.on(generation)),
-    });
+    check.write_back(scope, now);
+    // Elsewhere they are not counted.
+    if check.arch.generation() == Generation::Gfx12 {
+        let counter = scope.map_or(Counter::Load, |_| Counter::Store);
+        check.issue(Outstanding {
+            effect: Effect::Nothing,
+            time: now,
+            counters: Counters::one(counter),
+        });
+    }
 }
 
 /// A wave is about to arrive at the barrier.

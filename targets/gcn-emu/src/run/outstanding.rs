@@ -12,7 +12,6 @@ pub(super) enum Effect {
     Store,
     /// Both.
     Update,
-    WriteBack(Scope),
     /// It is counted only.
     Nothing,
 }
@@ -42,9 +41,11 @@ pub(super) struct WaveCheck {
     pub(super) arch: Arch,
     pub(super) current: Current,
     /// The oldest first.
-    pub(super) outstanding: Vec<Outstanding>,
+    outstanding: Vec<Outstanding>,
     /// By cache: loads before this time were complete when it was last invalidated.
     pub(super) invalidated: [u64; 3],
+    /// The time of the last write-back as far as each scope.
+    written_back: [u64; 3],
 }
 
 impl WaveCheck {
@@ -54,15 +55,44 @@ impl WaveCheck {
             current: Current::default(),
             outstanding: Vec::new(),
             invalidated: [0; 3],
+            written_back: [0; 3],
         }
     }
 
-    /// The scopes of a release for which caches need not be written back.
-    pub(super) fn plain_scopes(&self) -> &'static [Scope] {
+    /// Notes an operation. Counters count up to some number; then the oldest one is complete.
+    pub(super) fn issue(&mut self, operation: Outstanding) {
+        const MAX: usize = 64;
+        self.outstanding.push(operation);
+        if self.outstanding.len() > MAX {
+            self.outstanding.remove(0);
+        }
+    }
+
+    /// Whether a release of a scope requires that caches are written back.
+    fn must_write_back(&self, scope: Scope) -> bool {
         match self.arch {
-            Arch::Gfx942 => &[],
-            Arch::Gfx90a | Arch::Gfx1201 => &[Scope::Gpu],
-            Arch::Gfx906 | Arch::Gfx908 | Arch::Gfx1100 => &[Scope::Gpu, Scope::Sys],
+            Arch::Gfx942 => scope >= Scope::Gpu,
+            Arch::Gfx90a | Arch::Gfx1201 => scope == Scope::Sys,
+            Arch::Gfx906 | Arch::Gfx908 | Arch::Gfx1100 => false,
+        }
+    }
+
+    /// Caches are written back as far as a scope.
+    pub(super) fn write_back(&mut self, scope: Option<Scope>, now: u64) {
+        for within in Scope::ALL {
+            if Some(within) <= scope {
+                self.written_back[within as usize] = now;
+            }
+        }
+    }
+
+    /// The time before which a release of a scope releases accesses.
+    pub(super) fn released(&self, scope: Scope, now: u64) -> u64 {
+        let is_store = |it| matches!(it, Effect::Store | Effect::Update);
+        let stored = self.oldest(is_store, now);
+        match self.must_write_back(scope) {
+            true => stored.min(self.written_back[scope as usize]),
+            false => stored,
         }
     }
 
@@ -73,19 +103,13 @@ impl WaveCheck {
             .map_or(now, |it| it.time)
     }
 
-    /// The time before which stores are complete.
-    pub(super) fn stored(&self, now: u64) -> u64 {
-        self.oldest(|it| matches!(it, Effect::Store | Effect::Update), now)
-    }
-
-    /// The same of loads.
+    /// The time before which loads are complete.
     pub(super) fn loaded(&self, now: u64) -> u64 {
         self.oldest(|it| matches!(it, Effect::Load | Effect::Update), now)
     }
 
-    /// Waits until at most so many operations of each counter are outstanding. Returns the write-backs that are then
-    /// complete.
-    pub(super) fn complete(&mut self, most: [usize; COUNTERS]) -> Vec<(Scope, u64)> {
+    /// Waits until at most so many operations of each counter are outstanding.
+    pub(super) fn complete(&mut self, most: [usize; COUNTERS]) {
         for (counter, most) in most.into_iter().enumerate() {
             let counted = |it: &&mut Outstanding| it.counters.has(counter);
             let count = self.outstanding.iter_mut().filter(counted).count();
@@ -94,11 +118,6 @@ impl WaveCheck {
                 it.counters.remove(counter);
             }
         }
-        let done = self.outstanding.extract_if(.., |it| it.counters.is_empty());
-        done.filter_map(|it| match it.effect {
-            Effect::WriteBack(scope) => Some((scope, it.time)),
-            _ => None,
-        })
-        .collect()
+        self.outstanding.retain(|it| !it.counters.is_empty());
     }
 }
