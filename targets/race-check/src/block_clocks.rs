@@ -317,13 +317,20 @@ impl BlockClocks {
         }
     }
 
-    /// Acquires what a warp's loads before a time have observed, as far as a scope.
+    /// A warp acquires what loads of the block before a time have observed, as far as a scope: those of other
+    /// warps, too, which may have told it.
     pub fn acquire_loads(&mut self, warp: u32, scope: Scope, before: u64) {
+        let is_acquired = |it: &Arrival| it.time < before && it.distance <= scope;
         for me in self.who(warp, 1).threads() {
+            let all = self.of.iter().flat_map(|thread| &thread.arrived);
+            let acquired: Vec<_> = all
+                .filter(|it| is_acquired(it))
+                .map(|it| Arc::clone(&it.clock))
+                .collect();
             let own = &mut self.of[me.thread as usize];
-            let is_acquired = |it: &mut Arrival| it.time < before && it.distance <= scope;
-            for it in own.arrived.extract_if(.., is_acquired) {
-                join(&mut own.clock, &it.clock);
+            own.arrived.retain(|it| !is_acquired(it));
+            for clock in acquired {
+                join(&mut own.clock, &clock);
             }
         }
     }

@@ -8,7 +8,7 @@
 //!   that scope only accesses before the last write-back. (LLVM leaves out the wait for a write-back if no store is
 //!   outstanding.)
 //! - An *acquire* is an invalidation of the caches that a table names for a scope. It acquires what complete loads
-//!   have observed.
+//!   have observed, those of other waves of the workgroup among them.
 //! - Bits of the cache policy give the scope within which an access may be concurrent with others. Where a table has
 //!   no bits for atomic accesses, every such access may be one.
 //!
@@ -22,6 +22,7 @@ use device_arena::AccessKind;
 use race_check::{BlockClocks, Operation, Outcome, Scope, Semantics};
 
 use super::access::{Action, CacheEffects};
+use super::costs::Owner;
 use super::counters::{COUNTERS, Counter, Counters};
 use super::group::Group;
 use super::outstanding::{Current, Effect, Outstanding, WaveCheck};
@@ -179,6 +180,10 @@ pub(super) fn access(
     (kind, address, bytes): (AccessKind, u64, u32),
     perform: impl FnOnce() -> Outcome,
 ) -> Result<u64, FaultKind> {
+    // Arguments and the packet are the launch's.
+    if group.kernel.owner(address) == Owner::Other {
+        return Ok(perform().seen);
+    }
     let pc = wave.pc;
     let launch = group.kernel.check.as_ref().map_or(0, |it| it.number);
     let Some((check, clocks, number)) = parts(wave, group) else {

@@ -1,5 +1,7 @@
 //! The race checker: correct code has no races, and code that lacks a wait, an invalidation or a scope has.
 
+use std::sync::atomic::Ordering;
+
 use gcn_emu::{Arch, FaultKind};
 
 use crate::device::{Device, Shape, compile};
@@ -213,5 +215,142 @@ fn plain_stores_race_where_they_differ_from_atomic_ones() {
         };
         let differ = matches!(arch, Arch::Gfx942 | Arch::Gfx1201);
         assert_eq!(race.is_some(), differ, "{arch}: {race:?}");
+    }
+}
+
+/// The host writes a word that a kernel has read before, and reads later. The scopes of the kernel's release and
+/// acquire.
+fn exchange(arch: Arch, release: &str, acquire: &str) -> Option<Option<String>> {
+    let source = format!(
+        "{PROLOGUE}
+         kernel void k(global u32 *words) {{
+           global u32 *ready = words, *answered = words + 64, *data = words + 128;
+           u32 before = data[0];
+           store(ready, 1 + before, RELEASE, {release});
+           await(answered, 1, ACQUIRE, {acquire});
+           words[192] = data[0];
+         }}"
+    );
+    let object = compile(arch, "c", &source, &["-std=c23"])?;
+    let device = Device::checking(arch);
+    let kernel = device.load(&object, "k");
+    let words = device.mapped(256);
+    let word = |at: u64| device.word(words + 4 * at);
+    let running = device.start(&kernel, Shape::lanes(1), &[words]);
+    let running = running.expect("a valid launch");
+    while word(0).load(Ordering::Acquire) == 0 {
+        std::hint::spin_loop();
+    }
+    word(128).store(7, Ordering::Relaxed);
+    word(64).store(1, Ordering::Release);
+    let result = running.wait(None).expect("it has ended");
+    if result.is_ok() {
+        assert_eq!(word(192).load(Ordering::Relaxed), 7, "{arch}");
+    }
+    Some(result.err().map(|fault| match &fault.kind {
+        FaultKind::Race(_) => fault.to_string(),
+        _ => panic!("{arch}: {fault}"),
+    }))
+}
+
+#[test]
+fn exchanges_with_the_host_need_the_system_scope() {
+    for arch in Arch::ALL {
+        // Elsewhere both scopes have the same instructions.
+        let differ = matches!(arch, Arch::Gfx90a | Arch::Gfx942 | Arch::Gfx1201);
+        for (release, acquire, is_narrow) in [
+            ("SYSTEM", "SYSTEM", false),
+            ("DEVICE", "SYSTEM", true),
+            ("SYSTEM", "DEVICE", true),
+        ] {
+            let Some(race) = exchange(arch, release, acquire) else {
+                return;
+            };
+            assert_eq!(
+                race.is_some(),
+                is_narrow && differ,
+                "{arch}, {release}, {acquire}: {race:?}"
+            );
+            if let Some(race) = race {
+                assert!(race.contains("a store by the host"), "{race}");
+            }
+        }
+    }
+}
+
+/// A message by instructions: how it is published after two stores, and how it is awaited.
+fn instructions(publish: &str, await_ready: &str) -> String {
+    format!(
+        "kernel void k(global u32 *words) {{
+           global u32 *ready = words, *data = words + 64, *copy = words + 128;
+           if (group() == 0) {{
+             __asm__ volatile(
+               \"global_store_dword %0, %2, off\\n\"
+               \"global_store_dword %0, %2, off offset:128\\n\"
+               \"{publish}\\n\"
+               \"global_store_dword %1, %2, off\\n\"
+               : : \"v\"(data), \"v\"(ready), \"v\"(1) : \"memory\");
+           }} else {{
+             u32 seen;
+             do {{
+               __asm__ volatile(
+                 \"global_load_dword %0, %1, off glc\\n\"
+                 \"{await_ready}\\n\"
+                 \"s_waitcnt vmcnt(0)\" : \"=&v\"(seen) : \"v\"(ready) : \"memory\");
+             }} while (seen != 1);
+             copy[0] = data[0];
+           }}
+         }}"
+    )
+}
+
+#[test]
+fn each_instruction_of_a_message_counts() {
+    const WAIT: &str = "s_waitcnt vmcnt(0)";
+    const DROP: &str = "s_waitcnt vmcnt(0)\\nbuffer_wbinvl1_vol";
+    const DROP_BOTH: &str = "s_waitcnt vmcnt(0)\\nbuffer_gl1_inv\\nbuffer_gl0_inv";
+    const WAIT_FOR_STORES: &str = "s_waitcnt_vscnt null, 0x0";
+    for (arch, publish, await_ready, is_race) in [
+        (Arch::Gfx90a, WAIT, DROP, false),
+        // The first store is complete.
+        (Arch::Gfx90a, "s_waitcnt vmcnt(1)", DROP, false),
+        (Arch::Gfx90a, "s_waitcnt vmcnt(2)", DROP, true),
+        (Arch::Gfx90a, "s_waitcnt lgkmcnt(0)", DROP, true),
+        (Arch::Gfx90a, WAIT, WAIT, true),
+        // The load may be performed after the invalidation.
+        (Arch::Gfx90a, WAIT, "buffer_wbinvl1_vol", true),
+        (
+            Arch::Gfx90a,
+            WAIT,
+            "s_waitcnt vmcnt(0)\\nbuffer_invl2",
+            true,
+        ),
+        (Arch::Gfx1100, WAIT_FOR_STORES, DROP_BOTH, false),
+        (Arch::Gfx1100, "s_waitcnt_vscnt null, 0x1", DROP_BOTH, false),
+        (Arch::Gfx1100, "s_waitcnt_vscnt null, 0x2", DROP_BOTH, true),
+        // It waits for loads.
+        (Arch::Gfx1100, WAIT, DROP_BOTH, true),
+        (
+            Arch::Gfx1100,
+            WAIT_FOR_STORES,
+            "s_waitcnt vmcnt(0)\\nbuffer_gl0_inv",
+            true,
+        ),
+        (
+            Arch::Gfx1100,
+            WAIT_FOR_STORES,
+            "s_waitcnt vmcnt(0)\\nbuffer_gl1_inv",
+            true,
+        ),
+    ] {
+        let source = instructions(publish, await_ready);
+        let Some(race) = check(arch, &source, 1) else {
+            return;
+        };
+        assert_eq!(
+            race.is_some(),
+            is_race,
+            "{arch}, {publish}, {await_ready}: {race:?}"
+        );
     }
 }
