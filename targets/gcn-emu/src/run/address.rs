@@ -118,7 +118,15 @@ fn largest(space: Space, address: u64, left: u32) -> u32 {
 impl Memory<'_> {
     /// Loads up to 16 bytes.
     #[inline]
-    pub(super) fn load(
+    pub(super) fn load(&mut self, place: (Space, u64), bytes: u32) -> Result<u128, FaultKind> {
+        match self.is_checked(place.0) {
+            false => self.load_pieces::<false>(place, bytes),
+            true => self.load_pieces::<true>(place, bytes),
+        }
+    }
+
+    #[inline]
+    fn load_pieces<const CHECKED: bool>(
         &mut self,
         (space, address): (Space, u64),
         bytes: u32,
@@ -128,7 +136,7 @@ impl Memory<'_> {
             let at = address.wrapping_add(done.into());
             let size = largest(space, at, bytes - done);
             let piece = self.piece(space, at, size, AccessKind::Load)?;
-            let value = match self.is_checked(space) {
+            let value = match CHECKED {
                 false => piece.load(size),
                 true => self.check((AccessKind::Load, at, size), || {
                     let seen = piece.load(size);
@@ -152,6 +160,19 @@ impl Memory<'_> {
     #[inline]
     pub(super) fn store(
         &mut self,
+        place: (Space, u64),
+        bytes: u32,
+        all: u128,
+    ) -> Result<(), FaultKind> {
+        match self.is_checked(place.0) {
+            false => self.store_pieces::<false>(place, bytes, all),
+            true => self.store_pieces::<true>(place, bytes, all),
+        }
+    }
+
+    #[inline]
+    fn store_pieces<const CHECKED: bool>(
+        &mut self,
         (space, address): (Space, u64),
         bytes: u32,
         all: u128,
@@ -163,7 +184,7 @@ impl Memory<'_> {
             let piece = self.piece(space, at, size, AccessKind::Store)?;
             let value = (all >> (8 * done)) as u64;
             self.note_store(space, piece, size, value);
-            match self.is_checked(space) {
+            match CHECKED {
                 false => piece.store(size, value),
                 true => {
                     self.check((AccessKind::Store, at, size), || {
@@ -240,7 +261,7 @@ impl Memory<'_> {
     /// Whether accesses are checked for races.
     #[inline]
     fn is_checked(&self, space: Space) -> bool {
-        space == Space::Global && self.wave.is_observed && self.group.clocks.is_some()
+        self.wave.is_observed && space == Space::Global && self.group.clocks.is_some()
     }
 
     /// Performs a checked access. Returns what it has found.
