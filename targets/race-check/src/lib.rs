@@ -10,8 +10,24 @@
 //! The host's accesses are known only by their effects on memory, and by its own reports: see
 //! `host`. Accesses that may be ordered are assumed to be, so every report is a race.
 //!
+//! An emulator translates accesses, fences and barriers of its instructions into [operations](Operation)
+//! and calls of [`BlockClocks`]. Code without explicit orders has calls of its own: it releases
+//! [until a time](BlockClocks::release_until) and acquires [what loads have
+//! observed](BlockClocks::acquire_loads). See [`Rules`].
+//!
 //! Not tracked: the order of `fence.sc` among themselves, on which an access can rely only if it
-//! observes something; shared memory; and the loads of the driver's functions (`vprintf`).
+//! observes something; shared memory; and accesses that emulators do not report, such as loads by
+//! PTX's `vprintf`.
+//!
+//! | module | job |
+//! |---|---|
+//! | `block_clocks` | the clocks of the threads of a block |
+//! | `cell` | the record of eight bytes |
+//! | `host`, `host_view` | the host's accesses |
+//! | `report` | reports |
+//! | `party` | the parties of a race |
+//! | `clock` | vector clocks |
+//! | `operation`, `rules` | accesses; what differs between GPUs |
 
 mod block_clocks;
 mod cell;
