@@ -19,10 +19,6 @@ fn a_wrong_command_line_is_named() {
             &["--device", "gfx9", "--", "true"],
             "--device gfx9: no architecture",
         ),
-        (
-            &["--device", "gfx90a", "--check", "--", "true"],
-            "--check: emulated AMD GPUs (gfx90a) cannot do that yet",
-        ),
         (&["--devices", "65", "--", "true"], "65 is not in 0..=64"),
         (&["--path", "--", "true"], "cannot be used with"),
         (

@@ -84,6 +84,8 @@ fn a_program_runs_on_emulated_gpus() {
         return;
     };
     assert_eq!(right.answer(), "right\n");
+    let checked = emulate(&["--device", "gfx90a", "--check"], "ok");
+    assert_eq!(checked.expect("as before").answer(), "right\n");
     let answer = |options: &[&str], how| emulate(options, how).expect("as before").answer();
     let two = ["--device", "gfx1100", "--devices", "2"];
     assert_eq!(answer(&two, "devices"), "2 of gfx1100\n");
@@ -117,6 +119,22 @@ fn calls_costs_and_traces_are_printed() {
     let calls = run(command.env("REVOFF_EMU_CALLS", "1"));
     let words = "emulated GPU: 1 calls of hsa_queue_create";
     assert!(calls.stderr.contains(words), "{}", calls.stderr);
+}
+
+/// The checker names instructions, but the weak memory mode performs stores later.
+#[test]
+fn weak_memory_is_not_checked() {
+    let Some([program, kernels]) = &*PROGRAM else {
+        return;
+    };
+    let mut command = revoff();
+    command.args(["emulate", "--device", "gfx90a", "--check", "--"]);
+    command.arg(program).arg("ok").arg(kernels);
+    command.env("REVOFF_EMULATED_DRIVER", &*DRIVER);
+    let ended = run(command.env("REVOFF_EMU_WEAK", "7"));
+    assert_ne!(ended.code, Some(0));
+    let words = "REVOFF_EMU_WEAK=\"7\": nothing beside REVOFF_EMU_CHECK=1 expected";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
 }
 
 /// Without a handler for it, a memory fault ends the process, as with ROCr.

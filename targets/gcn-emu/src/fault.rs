@@ -111,6 +111,9 @@ pub enum FaultKind {
     /// All waves wait for each other.
     #[error("deadlock: {0}")]
     Deadlock(String),
+    /// A race.
+    #[error("{0}")]
+    Race(String),
     /// The launch was stopped from outside.
     #[error("stopped before its end")]
     Stopped,

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use bus_cost::CountCosts;
 use bus_cost::record::LaunchCosts;
 use emu_engine::{Activity, OnEnd, Processors, Progress};
+use race_check::{Checker, Rules};
 
 use crate::arch::Arch;
 use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use crate::fault::{Fault, LaunchError};
 use crate::memory::{AccessKind, AddressSpace};
 use crate::run::{
-    Code, Dispatch, Kernel, KernelCosts, Region, RunningKernel, Trace, max_private, workgroups,
+    Code, CodeOf, Dispatch, Kernel, KernelCosts, LaunchCheck, Region, RunningKernel, Trace,
+    max_private, workgroups,
 };
 use crate::weak::Weak;
 
@@ -38,6 +40,9 @@ pub struct Options {
     pub weak: Option<Weak>,
     /// Count what kernels do on the bus.
     pub costs: Option<CountCosts>,
+    /// Whether races are faults. Then there is no weak memory mode: it performs stores at other times than the
+    /// instructions that the checker names.
+    pub check: bool,
 }
 
 impl Default for Options {
@@ -50,6 +55,7 @@ impl Default for Options {
             trace: None,
             weak: None,
             costs: None,
+            check: false,
         }
     }
 }
@@ -62,6 +68,8 @@ pub struct Machine {
     processors: Processors<RunningKernel>,
     activity: Arc<Activity>,
     start: Instant,
+    checker: Option<Arc<Checker>>,
+    launches: AtomicU64,
 }
 
 impl std::fmt::Debug for Machine {
@@ -95,6 +103,8 @@ impl Machine {
     #[must_use]
     pub fn new(options: Options, memory: Arc<dyn AddressSpace>) -> Self {
         Self {
+            checker: options.check.then(|| checker(&memory)),
+            launches: AtomicU64::new(0),
             memory,
             code: Arc::default(),
             processors: Processors::new(options.processors.clamp(1, 1024)),
@@ -140,16 +150,31 @@ impl Machine {
             entry: self.code.function(entry, &request.entry),
             counts: LaunchCosts::new(request),
         });
+        let target = descriptor.target(self.options.arch);
+        let check = self.checker.as_ref().map(|checker| {
+            // Relaxed: numbers only have to differ.
+            let number = self.launches.fetch_add(1, Ordering::Relaxed);
+            let code = CodeOf {
+                code: Arc::clone(&self.code),
+                target,
+            };
+            LaunchCheck {
+                origin: checker.begin(number, (number, Arc::new(code))),
+                checker: Arc::clone(checker),
+                number,
+            }
+        });
         let kernel = Arc::new(Kernel {
-            target: descriptor.target(self.options.arch),
+            target,
             descriptor,
             memory: Arc::clone(&self.memory),
             start: self.start,
             activity: Arc::clone(&self.activity),
             patience: self.options.patience,
             trace: self.options.trace.clone(),
-            weak: self.options.weak,
+            weak: self.options.weak.filter(|_| !self.options.check),
             costs,
+            check,
             dispatch,
         });
         self.activity.note();
@@ -160,8 +185,20 @@ impl Machine {
             progress: Progress::new(blocks, processors, patience, ended),
         });
         let submitted = self.processors.submit(Arc::clone(&kernel));
-        submitted.map_err(|error| LaunchError::Threads(error.to_string()))?;
+        submitted.map_err(|error| {
+            if let Some(check) = &kernel.kernel.check {
+                check.checker.end(check.number);
+            }
+            LaunchError::Threads(error.to_string())
+        })?;
         Ok(Running(kernel))
+    }
+
+    /// Tells the race checker that memory is about to be freed.
+    pub fn forget(&self, address: u64, bytes: u64) {
+        if let Some(checker) = &self.checker {
+            checker.forget(address, bytes);
+        }
     }
 
     fn descriptor(&self, address: u64) -> Result<Descriptor, LaunchError> {
@@ -179,6 +216,18 @@ impl Machine {
         }
         Ok(Descriptor::read(&bytes))
     }
+}
+
+/// A race checker of accesses to such memory.
+fn checker(memory: &Arc<dyn AddressSpace>) -> Arc<Checker> {
+    let memory = Arc::clone(memory);
+    Arc::new(Checker::new(Rules {
+        width: 1,
+        is_explicit: false,
+        is_mapped: Box::new(move |address| memory.is_of_host(address)),
+        registers_mapped: false,
+        words: ["workgroup", "wave"],
+    }))
 }
 
 fn check(dispatch: &Dispatch, descriptor: &Descriptor, arch: Arch) -> Result<(), LaunchError> {

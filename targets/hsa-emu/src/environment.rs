@@ -45,6 +45,8 @@ pub(crate) fn add_gpus() -> Answer {
 /// The GPUs' properties.
 fn describe() -> Result<Vec<GpuOptions>, SettingError> {
     let defaults = Options::default();
+    let check = number_in("REVOFF_EMU_CHECK", 0, 0..=1)? != 0;
+    let weak = weak(check)?;
     let options = |arch| {
         let machine = Options {
             arch,
@@ -55,8 +57,9 @@ fn describe() -> Result<Vec<GpuOptions>, SettingError> {
                 defaults.patience.as_secs(),
             )?),
             trace: trace()?,
-            weak: weak()?,
+            weak,
             costs: (number_in("REVOFF_EMU_COSTS", 0, 0..=1)? != 0).then(costs),
+            check,
         };
         Ok(GpuOptions {
             machine,
@@ -91,12 +94,17 @@ fn arches() -> Result<Vec<Arch>, SettingError> {
 }
 
 /// Weak memory mode, if it is asked for. As for other variables, an empty value asks for nothing.
-fn weak() -> Result<Option<Weak>, SettingError> {
+fn weak(is_checked: bool) -> Result<Option<Weak>, SettingError> {
     let read = |text: &str| match text {
         "" => Some(None),
+        _ if is_checked => None,
         _ => Weak::parse(text).map(Some),
     };
-    value("REVOFF_EMU_WEAK", None, Weak::EXPECTED, read)
+    let expected = match is_checked {
+        true => "nothing beside REVOFF_EMU_CHECK=1",
+        false => Weak::EXPECTED,
+    };
+    value("REVOFF_EMU_WEAK", None, expected, read)
 }
 
 /// The work-item whose instructions are printed.

@@ -107,6 +107,13 @@ impl Runtime {
         gpus.values().cloned().collect()
     }
 
+    /// Tells the race checkers of all GPUs that memory is about to be freed, or that they lose it.
+    pub(crate) fn forget(&self, address: u64, bytes: u64) {
+        for gpu in self.gpus() {
+            gpu.machine.forget(address, bytes);
+        }
+    }
+
     /// The GPU with a handle.
     pub(crate) fn gpu(&self, agent: hsa_agent_t) -> Answer<Arc<Gpu>> {
         let number = number_of(agent).ok_or(Status::INVALID_AGENT)?;

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bus_cost::CountCosts;
+use device_arena::AccessKind;
 use emu_engine::{Activity, Processors};
+use race_check::Checker;
 
-use crate::check::Checker;
+use crate::check;
 use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
 use crate::memory::Memory;
@@ -115,10 +117,7 @@ impl Machine {
             ));
         }
         let memory = Arc::new(Memory::new(options.memory)?);
-        let checker: Option<Arc<Checker>> = options.check.then(Arc::default);
-        if let Some(checker) = &checker {
-            checker.follow(&memory);
-        }
+        let checker: Option<Arc<Checker>> = options.check.then(|| check::checker(&memory));
         Ok(Self {
             memory,
             processors: Processors::new(options.processors.max(1)),
@@ -158,7 +157,9 @@ impl Machine {
     /// detects stores to mapped memory that change it without this.
     pub fn host_wrote(&self, address: u64, bytes: u64) {
         if let Some(checker) = &self.checker {
-            checker.host_wrote(&self.memory, address, bytes);
+            checker.host_wrote(address, bytes, |at| {
+                self.memory.resolve(at, 1, AccessKind::Load)
+            });
         }
     }
 
@@ -300,7 +301,10 @@ impl Machine {
         // Relaxed: numbers only have to differ.
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         let check = self.checker.as_ref().map(|checker| Check {
-            origin: checker.begin(number, &module),
+            origin: checker.begin(
+                number,
+                (check::number_of(&module), Arc::clone(&module) as _),
+            ),
             checker: Arc::clone(checker),
         });
         let launch = Arc::new(Launch::new(LaunchConfig {

@@ -20,6 +20,14 @@ impl Emulated {
     /// Adds a GPU of architecture `arch`.
     pub(super) fn add(arch: Arch, options: &OpenOptions<'_>) -> Result<Self, DeviceError> {
         let (env, defaults) = (options.env, Options::default());
+        let check = env.emu_check.unwrap_or(defaults.check);
+        if check && env.emu_weak.is_some() {
+            return Err(DeviceError::NotSuitable {
+                device: format!("emu:{arch}"),
+                reason: "REVOFF_EMU_WEAK and REVOFF_EMU_CHECK exclude each other: unset one"
+                    .to_owned(),
+            });
+        }
         let memory = env.emu_memory.unwrap_or(DEFAULT_MEMORY);
         let added = hsa_emu::add_gpu(GpuOptions {
             machine: Options {
@@ -33,6 +41,7 @@ impl Emulated {
                 }),
                 weak: env.emu_weak,
                 costs: options.costs.cloned(),
+                check,
             },
             memory,
             is_strict: true,

@@ -1,6 +1,7 @@
 //! Accesses to memory: what is read or written, whatever the address.
 
 use bus_cost::record::FenceScope;
+use race_check::Scope;
 
 use super::atomic::AtomicOp;
 use super::counters::{Counter, Counters};
@@ -19,6 +20,9 @@ pub(super) struct Access {
     pub(super) segment: Segment,
     /// A load may find old content in caches of the compute unit.
     pub(super) hits_caches: bool,
+    /// The scope within which other waves may access the memory concurrently, as with an atomic access; none if
+    /// it is that of a wave.
+    pub(super) scope: Option<Scope>,
     /// An index and an offset of a buffer are in vector registers.
     pub(super) idxen: bool,
     pub(super) offen: bool,
@@ -40,8 +44,9 @@ pub(super) enum Action {
 /// What an instruction on caches does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CacheEffects {
-    /// The vector caches of the compute unit that it invalidates, the nearest first.
-    pub(super) invalidates: [bool; 2],
+    /// The caches of vector loads that it invalidates, the nearest first: two of the compute unit, and L2 as far
+    /// as nothing keeps that coherent.
+    pub(super) invalidates: [bool; 3],
     /// The scope as far as which it writes caches back; none if it does not.
     pub(super) writes_back: Option<FenceScope>,
 }

@@ -5,7 +5,10 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use race_check::Outcome;
+
 use super::atomic::AtomicOp;
+use super::check;
 use super::group::Group;
 use super::space::{Space, of_flat};
 use super::wave::Wave;
@@ -115,7 +118,15 @@ fn largest(space: Space, address: u64, left: u32) -> u32 {
 impl Memory<'_> {
     /// Loads up to 16 bytes.
     #[inline]
-    pub(super) fn load(
+    pub(super) fn load(&mut self, place: (Space, u64), bytes: u32) -> Result<u128, FaultKind> {
+        match self.is_checked(place.0) {
+            false => self.load_pieces::<false>(place, bytes),
+            true => self.load_pieces::<true>(place, bytes),
+        }
+    }
+
+    #[inline]
+    fn load_pieces<const CHECKED: bool>(
         &mut self,
         (space, address): (Space, u64),
         bytes: u32,
@@ -124,7 +135,18 @@ impl Memory<'_> {
         while done < bytes {
             let at = address.wrapping_add(done.into());
             let size = largest(space, at, bytes - done);
-            let value = self.piece(space, at, size, AccessKind::Load)?.load(size);
+            let piece = self.piece(space, at, size, AccessKind::Load)?;
+            let value = match CHECKED {
+                false => piece.load(size),
+                true => self.check((AccessKind::Load, at, size), || {
+                    let seen = piece.load(size);
+                    Outcome {
+                        seen,
+                        left: seen,
+                        wrote: false,
+                    }
+                })?,
+            };
             if space == Space::Global && self.group.kernel.memory.is_of_host(at) {
                 self.group.note_poll();
             }
@@ -138,6 +160,19 @@ impl Memory<'_> {
     #[inline]
     pub(super) fn store(
         &mut self,
+        place: (Space, u64),
+        bytes: u32,
+        all: u128,
+    ) -> Result<(), FaultKind> {
+        match self.is_checked(place.0) {
+            false => self.store_pieces::<false>(place, bytes, all),
+            true => self.store_pieces::<true>(place, bytes, all),
+        }
+    }
+
+    #[inline]
+    fn store_pieces<const CHECKED: bool>(
+        &mut self,
         (space, address): (Space, u64),
         bytes: u32,
         all: u128,
@@ -149,7 +184,20 @@ impl Memory<'_> {
             let piece = self.piece(space, at, size, AccessKind::Store)?;
             let value = (all >> (8 * done)) as u64;
             self.note_store(space, piece, size, value);
-            piece.store(size, value);
+            match CHECKED {
+                false => piece.store(size, value),
+                true => {
+                    self.check((AccessKind::Store, at, size), || {
+                        let seen = piece.load(size);
+                        piece.store(size, value);
+                        Outcome {
+                            seen,
+                            left: value & (u64::MAX >> (64 - 8 * size)),
+                            wrote: true,
+                        }
+                    })?;
+                }
+            }
             done += size;
         }
         Ok(())
@@ -187,6 +235,7 @@ impl Memory<'_> {
                 bytes,
             });
         }
+        let piece = |memory: &mut Self| memory.piece(space, address, bytes, kind);
         let old = match space {
             // Words of private memory are interleaved, and nobody else accesses them.
             Space::Private => {
@@ -195,9 +244,18 @@ impl Memory<'_> {
                 self.store((space, address), bytes, new.into())?;
                 old
             }
-            _ => self
-                .piece(space, address, bytes, kind)?
-                .update(bytes, op, data),
+            _ if self.is_checked(space) => {
+                let piece = piece(self)?;
+                self.check((kind, address, bytes), || {
+                    let seen = piece.update(bytes, op, data);
+                    Outcome {
+                        seen,
+                        left: op.apply(bytes, seen, data),
+                        wrote: op != AtomicOp::CompareSwap || seen == data[1],
+                    }
+                })?
+            }
+            _ => piece(self)?.update(bytes, op, data),
         };
         if op.apply(bytes, old, data) != old {
             self.group.note_change();
@@ -208,6 +266,22 @@ impl Memory<'_> {
             self.group.note_poll();
         }
         Ok(old)
+    }
+
+    /// Whether accesses are checked for races.
+    #[inline]
+    fn is_checked(&self, space: Space) -> bool {
+        self.wave.is_observed && space == Space::Global && self.group.clocks.is_some()
+    }
+
+    /// Performs a checked access. Returns what it has found.
+    #[cold]
+    fn check(
+        &mut self,
+        what: (AccessKind, u64, u32),
+        perform: impl FnOnce() -> Outcome,
+    ) -> Result<u64, FaultKind> {
+        check::access(self.wave, self.group, what, perform)
     }
 
     /// Notes a store to memory of several waves if it changes the value.

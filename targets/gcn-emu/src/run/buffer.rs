@@ -170,6 +170,6 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         }
     }
     let counters = access.action.counters(wave.target.arch.generation(), false);
-    perform::finish(wave, access, step.dst, counters);
+    perform::finish(wave, group, access, step.dst, counters);
     Flow::Next
 }

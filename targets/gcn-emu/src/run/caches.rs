@@ -71,8 +71,8 @@ impl Caches {
     }
 
     /// Drops the content of some vector caches.
-    pub(super) fn invalidate(&mut self, levels: [bool; 2]) {
-        for (level, drops) in self.vector.iter_mut().zip(levels) {
+    pub(super) fn invalidate(&mut self, [first, second, _]: [bool; 3]) {
+        for (level, drops) in self.vector.iter_mut().zip([first, second]) {
             if drops && !self.ignores_invalidations {
                 level.clear();
             }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use race_check::Places;
+
 use super::lower::lower;
 use super::step::Step;
 use crate::arch::{Target, Wave};
@@ -177,5 +179,17 @@ impl Code {
                 text: None,
             },
         }
+    }
+}
+
+/// Code as waves of a kind execute it.
+pub(crate) struct CodeOf {
+    pub(crate) code: Arc<Code>,
+    pub(crate) target: Target,
+}
+
+impl Places for CodeOf {
+    fn describe(&self, address: u64) -> String {
+        self.code.location(self.target, address).to_string()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
+use super::check;
 use super::counters::COUNTERS;
 use super::flow::Flow;
 use super::group::Group;
@@ -78,7 +79,7 @@ pub(super) fn one(op: Sop1Op) -> Option<Run> {
             Err(fault) => wave.fail_all(fault),
         },
         Sop1Op::s_barrier_signal => |wave, _, group| {
-            wave.waits_at = Some(group.arrive());
+            arrive_at_barrier(wave, group);
             Flow::Next
         },
         Sop1Op::s_sleep_var => |_, _, _| Flow::Yield,
@@ -322,6 +323,7 @@ fn wait(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         if let Some(costs) = &mut wave.costs {
             costs.wait(most);
         }
+        check::wait(wave, group, most);
         weak::wait(wave, group, most);
     }
     Flow::Next
@@ -362,11 +364,19 @@ fn yields(_: &mut Wave, _: &Step, _: &mut Group) -> Flow {
     Flow::Yield
 }
 
+fn arrive_at_barrier(wave: &mut Wave, group: &mut Group) {
+    check::arrive(wave, group);
+    wave.waits_at = Some(group.arrive());
+}
+
 /// Waits for the phase of the barrier at which the wave has arrived.
-fn wait_at_barrier(wave: &mut Wave, group: &Group) -> Flow {
+fn wait_at_barrier(wave: &mut Wave, group: &mut Group) -> Flow {
     match wave.waits_at {
         Some(phase) if !group.is_complete(phase) => Flow::Wait,
-        _ => {
+        phase => {
+            if let Some(phase) = phase {
+                check::depart(wave, group, phase);
+            }
             wave.waits_at = None;
             fence(Ordering::AcqRel);
             Flow::Next
@@ -438,7 +448,7 @@ pub(super) fn control(op: SoppOp) -> Option<Run> {
         },
         SoppOp::s_barrier => |wave, _, group| {
             if wave.waits_at.is_none() {
-                wave.waits_at = Some(group.arrive());
+                arrive_at_barrier(wave, group);
             }
             wait_at_barrier(wave, group)
         },

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use race_check::BlockClocks;
+
 use super::caches::Caches;
 use super::kernel::Kernel;
 use super::private_memory::GARBAGE;
@@ -17,6 +19,8 @@ pub(crate) struct Group {
     effects: Effects,
     /// Caches of the compute unit, in weak memory mode.
     pub(super) caches: Option<Box<Caches>>,
+    /// The clocks of the waves, if they are checked for races.
+    pub(super) clocks: Option<Box<BlockClocks>>,
 }
 
 /// What waves have done in a turn.
@@ -76,14 +80,15 @@ impl Group {
         })
     }
 
-    /// That of the workgroup at a place, with memory of another one. It has as many waves as `live`.
+    /// That of the workgroup with a number, with memory of another one. It has as many waves as `live`.
     pub(super) fn new(
         kernel: &Arc<Kernel>,
-        place: [u32; 3],
+        number: u64,
         processor: u32,
         mut lds: Vec<u64>,
         live: u32,
     ) -> Self {
+        let place = kernel.workgroup(number);
         lds.clear();
         let words = kernel.dispatch.group_bytes.div_ceil(8) as usize;
         lds.resize(words, u64::from(GARBAGE) << 32 | u64::from(GARBAGE));
@@ -100,6 +105,11 @@ impl Group {
             caches: kernel.weak.map(|weak| {
                 let [x, y, z] = place.map(u64::from);
                 Box::new(Caches::new(weak, z << 42 ^ y << 21 ^ x))
+            }),
+            clocks: kernel.check.as_ref().map(|check| {
+                let place = (check.number, number);
+                let clocks = BlockClocks::new(&check.checker, &check.origin, place, live, false);
+                Box::new(clocks)
             }),
         }
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bus_cost::record::LaunchCosts;
 use emu_engine::Activity;
+use race_check::{Checker, Clock};
 
 use super::costs::Owner;
 use crate::alu::LANES;
@@ -62,6 +63,14 @@ pub(crate) struct KernelCosts {
     pub(crate) counts: LaunchCosts,
 }
 
+/// The checker of a launch, and its clock at the begin.
+pub(crate) struct LaunchCheck {
+    pub(crate) checker: Arc<Checker>,
+    pub(crate) origin: Arc<Clock>,
+    /// The number of the launch.
+    pub(crate) number: u64,
+}
+
 /// A kernel that is launched.
 pub(crate) struct Kernel {
     pub(crate) dispatch: Dispatch,
@@ -74,6 +83,8 @@ pub(crate) struct Kernel {
     pub(crate) trace: Option<Trace>,
     /// What it does on the bus, if that is counted.
     pub(crate) costs: Option<KernelCosts>,
+    /// The race checker, if it is checked.
+    pub(crate) check: Option<LaunchCheck>,
     pub(crate) activity: Arc<Activity>,
     /// The time without progress after which looping waves are assumed to loop forever.
     pub(crate) patience: Duration,

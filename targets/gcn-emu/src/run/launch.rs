@@ -27,6 +27,22 @@ impl RunningKernel {
         }
     }
 
+    /// Ends the launch in the checker, whose report is a fault, too.
+    fn end_check(&self) {
+        let Some(check) = &self.kernel.check else {
+            return;
+        };
+        if let Some(report) = check.checker.end(check.number) {
+            let (_, address) = report.site;
+            self.progress.fail(self.fault(LaneFault {
+                workgroup: self.kernel.workgroup(report.block),
+                lane: self.kernel.lane_place(report.thread, 0),
+                address,
+                kind: FaultKind::Race(report.text),
+            }));
+        }
+    }
+
     /// A fault of no lane.
     fn fault_at_begin(&self, workgroup: [u32; 3], kind: FaultKind) -> Fault {
         self.fault(LaneFault {
@@ -81,6 +97,7 @@ impl Launch for RunningKernel {
     }
 
     fn finish(&self) {
+        self.end_check();
         if let Some(costs) = &self.kernel.costs {
             costs.counts.report(&self.kernel.dispatch.kernel);
         }

@@ -4,6 +4,7 @@ use bus_cost::record::lanes_of;
 
 use super::access::{Access, Action};
 use super::address::Memory;
+use super::check;
 use super::counters::{Counter, Counters};
 use super::flow::Flow;
 use super::group::Group;
@@ -21,6 +22,7 @@ pub(super) fn run(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     let Detail::Access(access) = &step.detail else {
         return Flow::Next;
     };
+    check::access_lds(wave, group, access.action);
     for lane in lanes_of(wave.exec()) {
         let base = match step.src[0] {
             Source::Vector(row) => u64::from(wave.word(row.into(), lane)),

@@ -1,6 +1,7 @@
 //! The step for an instruction: its function, with resolved operands.
 
 use bus_cost::record::FenceScope;
+use race_check::Scope;
 
 use super::access::{self, Access, Action, CacheEffects};
 use super::flow::Flow;
@@ -685,6 +686,7 @@ impl Builder<'_> {
             offsets,
             segment: Segment::Flat,
             hits_caches: false,
+            scope: None,
             idxen: false,
             offen: false,
         });
@@ -710,17 +712,49 @@ impl Builder<'_> {
         }
     }
 
-    /// The vector caches of the compute unit that an instruction on caches invalidates.
-    fn invalidated(&self, cache: CachePolicy) -> [bool; 2] {
-        match (self.row().name, cache) {
-            ("buffer_wbinvl1" | "buffer_wbinvl1_vol", _) => [true; 2],
-            ("buffer_gl0_inv", _) => [true, false],
-            ("buffer_gl1_inv", _) => [false, true],
-            ("buffer_inv", CachePolicy::Bits { scc, .. }) => [scc; 2],
-            ("flat_inv" | "flat_wbinv", CachePolicy::Hint { scope, .. }) => {
-                [scope >= DEVICE_SCOPE; 2]
+    /// The scope within which other waves may access the memory of an access concurrently. Source: as above, what
+    /// monotonic atomic operations become.
+    fn scope(&self, action: Action, cache: CachePolicy) -> Option<Scope> {
+        let is_atomic = matches!(action, Action::Atomic(..));
+        match cache {
+            CachePolicy::Bits { glc, scc, .. } if self.inst.target.arch == Arch::Gfx942 => {
+                match (glc, scc) {
+                    // Of an atomic operation the other bit is whether it returns.
+                    (_, true) if is_atomic => Some(Scope::Sys),
+                    _ if is_atomic => Some(Scope::Gpu),
+                    (true, true) => Some(Scope::Sys),
+                    (false, true) => Some(Scope::Gpu),
+                    (true, false) => Some(Scope::Cta),
+                    (false, false) => None,
+                }
             }
-            _ => [false; 2],
+            // Stores have no bits.
+            CachePolicy::Bits { glc, .. } => {
+                (glc || !matches!(action, Action::Load(_))).then_some(Scope::Sys)
+            }
+            CachePolicy::Hint { scope, .. } => match scope {
+                SYSTEM_SCOPE => Some(Scope::Sys),
+                DEVICE_SCOPE => Some(Scope::Gpu),
+                0 if !is_atomic => None,
+                _ => Some(Scope::Cta),
+            },
+        }
+    }
+
+    /// The caches that an instruction on caches invalidates.
+    fn invalidated(&self, cache: CachePolicy) -> [bool; 3] {
+        let has_coherent_l2 = self.inst.target.arch != Arch::Gfx90a;
+        match (self.row().name, cache) {
+            ("buffer_wbinvl1" | "buffer_wbinvl1_vol", _) => [true, true, has_coherent_l2],
+            ("buffer_invl2", _) => [false, false, true],
+            ("buffer_gl0_inv", _) => [true, false, true],
+            ("buffer_gl1_inv", _) => [false, true, true],
+            ("buffer_inv", CachePolicy::Bits { glc, scc, .. }) => [scc, scc, glc && scc],
+            ("flat_inv" | "flat_wbinv", CachePolicy::Hint { scope, .. }) => {
+                let is_of_device = scope >= DEVICE_SCOPE;
+                [is_of_device, is_of_device, scope >= SYSTEM_SCOPE]
+            }
+            _ => [false; 3],
         }
     }
 
@@ -802,6 +836,7 @@ impl Builder<'_> {
             offsets: [modifiers.offset.into(), -1],
             segment: modifiers.segment,
             hits_caches: self.hits_caches(modifiers.cache),
+            scope: self.scope(action, modifiers.cache),
             idxen: false,
             offen: false,
         });
@@ -846,6 +881,7 @@ impl Builder<'_> {
             offsets: [modifiers.offset.into(), -1],
             segment: Segment::Flat,
             hits_caches: self.hits_caches(modifiers.cache),
+            scope: self.scope(action, modifiers.cache),
             idxen: modifiers.idxen,
             offen: modifiers.offen,
         });
@@ -861,6 +897,7 @@ fn caches_access(effects: CacheEffects) -> Access {
         offsets: [0, -1],
         segment: Segment::Global,
         hits_caches: false,
+        scope: None,
         idxen: false,
         offen: false,
     }

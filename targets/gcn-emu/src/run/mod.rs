@@ -20,6 +20,7 @@
 //! | `access`, `atomic`, `registers` | what an access does, atomic operations, elements in registers |
 //! | `pending`, `caches` | what weak memory mode delays and keeps |
 //! | `costs`, `calls` | what a wave does on the bus, and the calls that it makes |
+//! | `check`, `outstanding` | what the race checker learns of a wave, and what is not complete |
 //! | `counters` | counters of outstanding operations |
 //! | `step` | an instruction with resolved operands |
 //! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
@@ -34,6 +35,7 @@ mod atomic;
 mod buffer;
 mod caches;
 mod calls;
+mod check;
 mod code;
 mod control;
 mod costs;
@@ -51,6 +53,7 @@ mod lower;
 mod mode;
 mod modifiers;
 mod operand;
+mod outstanding;
 mod packed;
 mod pending;
 mod perform;
@@ -71,8 +74,8 @@ mod wave;
 mod weak;
 mod workgroup;
 
-pub(crate) use self::code::{Code, Region};
+pub(crate) use self::code::{Code, CodeOf, Region};
 pub use self::kernel::{Dispatch, Trace};
-pub(crate) use self::kernel::{Kernel, KernelCosts, workgroups};
+pub(crate) use self::kernel::{Kernel, KernelCosts, LaunchCheck, workgroups};
 pub(crate) use self::launch::RunningKernel;
 pub(crate) use self::private_memory::max_private;

@@ -4,6 +4,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::access::{Access, Action, CacheEffects};
 use super::address::Memory;
+use super::check;
 use super::costs::Owner;
 use super::counters::Counters;
 use super::group::Group;
@@ -27,7 +28,7 @@ pub(super) fn perform(
     let (data, dst) = (usize::from(access.data), rows_of(dst));
     let mut memory = Memory { wave, group, lane };
     if memory.wave.is_observed {
-        note_access(&mut memory, place);
+        note_access(&mut memory, place, access);
         if memory.wave.pending.is_some() {
             return weak::perform(&mut memory, place, access);
         }
@@ -76,8 +77,15 @@ fn rows_of(dst: Target) -> usize {
 }
 
 /// Ends an instruction whose accesses are performed.
-pub(super) fn finish(wave: &mut Wave, access: &Access, dst: Target, counters: Counters) {
+pub(super) fn finish(
+    wave: &mut Wave,
+    group: &mut Group,
+    access: &Access,
+    dst: Target,
+    counters: Counters,
+) {
     if wave.is_observed {
+        check::issue(wave, group, access.action);
         finish_observed(wave, access.action, dst, counters);
     }
 }
@@ -92,9 +100,15 @@ pub(super) fn finish_observed(wave: &mut Wave, action: Action, dst: Target, coun
     }
 }
 
-/// Notes the access of a lane, if they are counted.
+/// Notes the access of a lane, if they are counted or checked.
 #[cold]
-fn note_access(memory: &mut Memory<'_>, (space, address): (Space, u64)) {
+fn note_access(memory: &mut Memory<'_>, (space, address): (Space, u64), access: &Access) {
+    let (wave, group) = (&mut *memory.wave, &mut *memory.group);
+    match space {
+        Space::Global => check::note_access(wave, group, access.action, access.scope),
+        Space::Lds => check::access_lds(wave, group, access.action),
+        Space::Private | Space::Scratch => {}
+    }
     if let Some(costs) = &mut memory.wave.costs {
         let owner = match space {
             Space::Global => memory.group.kernel.owner(address),
@@ -113,4 +127,5 @@ pub(super) fn change_caches(wave: &mut Wave, group: &mut Group, effects: CacheEf
     if let Some(costs) = &mut wave.costs {
         costs.change_caches(effects);
     }
+    check::change_caches(wave, group, effects);
 }

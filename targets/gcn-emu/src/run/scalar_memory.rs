@@ -3,6 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 
 use super::address::Memory;
+use super::check;
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
@@ -48,6 +49,7 @@ pub(super) fn load(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     if let Some(costs) = &mut wave.costs {
         costs.scalar_load(address, bytes, group.kernel.owner(address));
     }
+    check::note_scalar_load(wave, group);
     let mut words = Vec::new();
     for at in (0..bytes).step_by(16) {
         let part = (bytes - at).min(16);

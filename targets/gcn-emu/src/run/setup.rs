@@ -4,6 +4,7 @@
 
 use super::costs::CostRecorder;
 use super::group::Group;
+use super::outstanding::WaveCheck;
 use super::pending::Pending;
 use super::private_memory::{GARBAGE, PrivateMemory};
 use super::register_counts::RegisterCounts;
@@ -76,7 +77,11 @@ pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateM
         recorder.begin(wave.pc, exec);
         Box::new(recorder)
     });
-    wave.is_observed = wave.pending.is_some() || wave.costs.is_some();
+    wave.check = kernel
+        .check
+        .is_some()
+        .then(|| Box::new(WaveCheck::new(target.arch)));
+    wave.is_observed = wave.pending.is_some() || wave.costs.is_some() || wave.check.is_some();
     set_scalars(&mut wave, group);
     wave
 }

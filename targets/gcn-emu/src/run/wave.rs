@@ -8,6 +8,7 @@ use crate::memory::SCRATCH;
 
 use super::costs::CostRecorder;
 use super::flow::Flow;
+use super::outstanding::WaveCheck;
 use super::pending::Pending;
 use super::private_memory::{GARBAGE, PrivateMemory};
 use super::register_counts::RegisterCounts;
@@ -53,8 +54,10 @@ pub(crate) struct Wave {
     pub(super) pending: Option<Box<Pending>>,
     /// The counts of what it does on the bus.
     pub(super) costs: Option<Box<CostRecorder>>,
+    /// What the race checker needs of it.
+    pub(super) check: Option<Box<WaveCheck>>,
     /// Whether accesses and waits have effects beyond their own: in weak memory mode, or if they are
-    /// counted.
+    /// counted or checked.
     pub(super) is_observed: bool,
     /// The lane that is traced.
     pub(super) traced: Option<usize>,
@@ -101,6 +104,7 @@ impl Wave {
             has_ended: false,
             pending: None,
             costs: None,
+            check: None,
             is_observed: false,
             traced: None,
             fault: None,

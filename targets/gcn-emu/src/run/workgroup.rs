@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use emu_engine::TurnResult;
 
+use super::check;
 use super::code::Code;
 use super::deadlock::DeadlockDetector;
 use super::flow::Flow;
@@ -70,8 +71,7 @@ impl Workgroup {
         spare: &mut Spare,
     ) -> Self {
         let lds = spare.lds.pop().unwrap_or_default();
-        let place = kernel.workgroup(number);
-        let group = Group::new(kernel, place, processor, lds, kernel.waves());
+        let group = Group::new(kernel, number, processor, lds, kernel.waves());
         let waves = (0..kernel.waves()).map(|wave| {
             let rows = spare.rows.pop().unwrap_or_default();
             let private = spare.private.pop().unwrap_or_default();
@@ -227,6 +227,9 @@ fn run<const OBSERVED: bool>(
         let exec = if OBSERVED { wave.exec() } else { 0 };
         if OBSERVED && let Some(costs) = &mut wave.costs {
             costs.begin_instruction(pc, exec);
+        }
+        if OBSERVED {
+            check::begin(wave);
         }
         let flow = match wave.has(step.needs) {
             true => (step.run)(wave, step, group),

@@ -148,6 +148,15 @@ impl Device {
         })
     }
 
+    /// A GPU that checks for races.
+    pub(crate) fn checking(arch: Arch) -> Self {
+        Self::with(Options {
+            arch,
+            check: true,
+            ..Options::default()
+        })
+    }
+
     /// A GPU that counts what kernels do on the bus.
     pub(crate) fn counting(arch: Arch, costs: CountCosts) -> Self {
         Self::with(Options {

@@ -7,6 +7,7 @@ mod device;
 mod differential;
 mod faults;
 mod instructions;
+mod races;
 mod weak;
 
 use device::{Device, Shape, compile};

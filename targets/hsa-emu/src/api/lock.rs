@@ -73,9 +73,15 @@ pub extern "C" fn hsa_amd_memory_lock_to_pool(
     })
 }
 
+fn unlock(runtime: &Runtime, address: u64) -> Answer {
+    let block = runtime.memory.unlock(address)?;
+    runtime.forget(block.address, block.bytes);
+    Ok(())
+}
+
 pub extern "C" fn hsa_amd_memory_unlock(host: *mut c_void) -> hsa_status_t {
     answer("hsa_amd_memory_unlock", |runtime| {
-        runtime.memory.unlock(host.addr() as u64).map(drop)
+        unlock(runtime, host.addr() as u64)
     })
 }
 
@@ -98,7 +104,7 @@ pub extern "C" fn hsa_memory_deregister(memory: *mut c_void, _bytes: usize) -> h
         let address = memory.addr() as u64;
         match runtime.memory.is_ours(address) {
             true => Ok(()),
-            false => runtime.memory.unlock(address).map(drop),
+            false => unlock(runtime, address),
         }
     })
 }

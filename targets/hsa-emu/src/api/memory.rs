@@ -24,6 +24,7 @@ pub(crate) fn free(runtime: &Runtime, memory: *mut c_void) -> Answer {
         // SAFETY: the program's function takes the memory and its data.
         unsafe { function(memory, data as *mut c_void) };
     }
+    runtime.forget(address, block.bytes);
     runtime.memory.free(address, BlockKind::Pool).map(drop)
 }
 

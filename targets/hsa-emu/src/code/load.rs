@@ -45,6 +45,9 @@ impl Drop for Loaded {
             kernels.remove(object);
         }
         drop(kernels);
+        if let Some(block) = self.gpu.memory.block_at(self.address) {
+            self.gpu.machine.forget(block.address, block.bytes);
+        }
         // It may be freed already with all others.
         let _ = self.gpu.memory.free(self.address, BlockKind::Code);
     }

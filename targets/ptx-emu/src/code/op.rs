@@ -1,5 +1,7 @@
 //! Decoded instructions.
 
+pub(crate) use race_check::{Scope, Semantics};
+
 use super::asynchronous::Async;
 use super::cluster::Cluster;
 use super::matrix::Matrix;
@@ -195,47 +197,6 @@ pub(crate) enum Op {
     ActiveMask {
         d: Reg,
     },
-}
-
-/// Which threads an operation orders accesses for. Source: the PTX ISA, "Memory
-/// Consistency Model: Scope".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Scope {
-    /// Those of the block.
-    Cta,
-    /// Those of the device. Clusters count as the device.
-    Gpu,
-    /// All, the host's among them.
-    Sys,
-}
-
-/// The order of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Semantics {
-    /// Nothing: no other thread may use the word meanwhile.
-    Weak,
-    /// `.volatile`: as relaxed at system scope.
-    Volatile,
-    /// The word itself.
-    Relaxed,
-    /// Later accesses.
-    Acquire,
-    /// Earlier accesses.
-    Release,
-    /// Both.
-    AcqRel,
-    /// Both, in an order that all threads agree on.
-    Sc,
-}
-
-impl Semantics {
-    pub(crate) const fn acquires(self) -> bool {
-        matches!(self, Self::Acquire | Self::AcqRel | Self::Sc)
-    }
-
-    pub(crate) const fn releases(self) -> bool {
-        matches!(self, Self::Release | Self::AcqRel | Self::Sc)
-    }
 }
 
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Loads, stores and atomic operations.
 
 use device_arena::AccessKind;
+use race_check::{BlockClocks, Operation, Outcome};
 
 use super::atomic::combine;
 use super::fault::{Faults, LaneFault};
@@ -9,7 +10,7 @@ use super::launch::Launch;
 use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::check::{BlockClocks, Operation, Outcome};
+use crate::check;
 use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Pc, Semantics, StateSpace, Store};
 use crate::error::FaultKind;
@@ -96,7 +97,7 @@ impl Checked {
         perform: impl FnOnce() -> Outcome,
     ) -> Result<u64, LaneFault> {
         let (function, pc) = ids.place;
-        let site = (ids.launch.module_id(), function, pc);
+        let site = check::site(ids.launch.module_id(), function, pc);
         let lanes = (ids.warp, self.lanes);
         clocks
             .access(lanes, &self.operation, site, perform)

@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use device_arena::AccessKind;
+use race_check::Site;
 
 use super::atomic::combine;
 use super::block_state::{BlockState, MbarrierWait};
@@ -20,7 +21,7 @@ use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
 use crate::alu::{LANES, Mask, lanes_of};
-use crate::check::Site;
+use crate::check;
 use crate::code::asynchronous::{Async, AsyncCopy, AsyncStore, BulkCopy, MbarrierOp, Phase};
 use crate::code::op::{Address, Pc, Semantics, Src, StateSpace};
 use crate::error::{FaultKind, MbarrierError};
@@ -194,7 +195,7 @@ impl AsyncExecutor<'_> {
 
     /// The instruction, for the checker.
     fn site(&self) -> Site {
-        (self.launch.module_id(), self.place.0, self.place.1)
+        check::site(self.launch.module_id(), self.place.0, self.place.1)
     }
 
     /// Memory, for accesses of the instruction at `site`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emu_engine::TurnResult;
+use race_check::BlockClocks;
 
 use super::block_state::{BARRIERS, BarrierState, BlockState, WARPS};
 use super::cluster;
@@ -19,9 +20,9 @@ use super::private_memory::Spare;
 use super::rendezvous::join;
 use super::warp::Warp;
 use crate::alu::{LANES, Mask};
-use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;
 use crate::error::FaultKind;
+use crate::spec::Model;
 
 /// Instructions of a warp in a turn.
 const TURN: u32 = 1024;
@@ -71,7 +72,14 @@ impl Block {
             .collect();
         let clocks = launch.check.as_ref().map(|check| {
             let place = (launch.number, number);
-            BlockClocks::new(&check.checker, &check.origin, place, threads, launch.model)
+            let are_independent = launch.model == Model::Independent;
+            BlockClocks::new(
+                &check.checker,
+                &check.origin,
+                place,
+                threads,
+                are_independent,
+            )
         });
         Self {
             state: BlockState {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use race_check::BlockClocks;
+
 use super::cluster_barrier::ClusterBarrier;
 use super::copies::{Copies, ThreadId};
 use super::launch::Launch;
 use super::mbarrier::Mbarriers;
 use super::private_memory::PrivateMemory;
 use crate::alu::{LANES, Mask};
-use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;
 use crate::error::FaultKind;
 use crate::spec::MAX_THREADS;

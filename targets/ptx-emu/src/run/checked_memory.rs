@@ -2,11 +2,11 @@
 //! registers.
 
 use device_arena::AccessKind;
+use race_check::{BlockClocks, Operation, Outcome, Site};
 
 use super::copies::{CopyAddress, ThreadId};
 use super::memory_ref::MemoryRef;
 use super::space::{Access, Spaces, shared_offset};
-use crate::check::{BlockClocks, Operation, Outcome, Site};
 use crate::code::op::{Scope, Semantics, StateSpace};
 use crate::error::FaultKind;
 use crate::memory::is_global;

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::check::Site;
+use race_check::Site;
+
 use crate::code::op::AtomOp;
 
 /// A thread of the block: its warp and its lane.

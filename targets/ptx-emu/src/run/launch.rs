@@ -7,10 +7,11 @@ use bus_cost::CountCosts;
 use bus_cost::record;
 use device_arena::Neighbour;
 use emu_engine::{Activity, Progress};
+use race_check::{Checker, Clock};
 
 use super::costs::CostRecorder;
 use crate::alu::{LANES, Mask, lanes_of};
-use crate::check::{Checker, Clock};
+use crate::check;
 use crate::code::op::Pc;
 use crate::error::{Fault, FaultKind, SourceLocation};
 use crate::memory::Memory;
@@ -143,7 +144,7 @@ impl Launch {
     }
 
     pub(super) fn module_id(&self) -> u64 {
-        Arc::as_ptr(&self.module) as u64
+        check::number_of(&self.module)
     }
 
     /// Ends the launch in the checker, whose report is a fault too.
@@ -154,8 +155,8 @@ impl Launch {
         if let Some(report) = check.checker.end(self.number) {
             let block = place(report.block, self.grid);
             let thread = place(u64::from(report.thread), self.block);
-            let (_, function, pc) = report.site;
-            self.fail(block, thread, (function, pc), FaultKind::Race(report.text));
+            let at = check::instruction(report.site);
+            self.fail(block, thread, at, FaultKind::Race(report.text));
         }
     }
 

@@ -18,6 +18,7 @@ use super::rendezvous::join;
 use super::space::{Access, Spaces, shared_offset};
 use super::warp::Warp;
 use crate::alu::{LANES, Lanes, Mask};
+use crate::check;
 use crate::code::matrix::{
     Fragment, FragmentAccess, GROUP_ROWS, GroupSource, Matrix, Multiply, MultiplyGroup, RowAccess,
     Side,
@@ -66,7 +67,7 @@ pub(super) fn execute(
                 words: CheckedMemory {
                     spaces: Spaces::of(launch, &block.shared, &warp.local),
                     clocks: block.clocks.as_mut(),
-                    site: (launch.module_id(), number, group.pc),
+                    site: check::site(launch.module_id(), number, group.pc),
                 },
                 frame: warp.frames.get_mut(group.frame),
                 warp: warp.number,

@@ -36,6 +36,7 @@ mod pool;
 mod present;
 mod printed;
 mod probe;
+mod races;
 mod random_writes;
 mod raw;
 mod refusal;
@@ -144,6 +145,7 @@ fn per_wire() -> Vec<Test> {
         macros::TESTS,
         logged::TESTS,
         weak::TESTS,
+        races::TESTS,
     ]
     .concat()
 }
@@ -181,6 +183,7 @@ const SELECTION: &[&str] = &[
     "a_kernel_that_does_not_end_is_named",
     "a_queue_waits_for_another",
     "a_stencil_with_halos",
+    "calls_have_no_races",
 ];
 
 /// The tests with names of [`SELECTION`].

@@ -23,11 +23,15 @@ const CALLS: [&str; 3] = [
 /// The mode's variable.
 const WEAK: &str = "REVOFF_EMU_WEAK";
 
+/// The checker's, which excludes it.
+const CHECK: &str = "REVOFF_EMU_CHECK";
+
 /// Runs a test of these in weak memory.
 fn run(target: &Target, test: &str, weak: &str) -> Result<(), ChildError> {
     let name = format!("{}::{test}", target.name());
     // Without its waits a kernel may wait forever.
-    child::run(&name, &[(WEAK, weak), (LIMIT, "5")])
+    let settings = [(WEAK, weak), (CHECK, "0"), (LIMIT, "5")];
+    child::run(&name, &settings)
 }
 
 fn calls_are_right_in_weak_memory(target: &Target) {

@@ -3,19 +3,21 @@
 use std::fmt::Write as _;
 
 use super::party::{Party, RaceKind, Who};
-use super::{Checker, Site, lock};
-use crate::alu::lanes_of;
-use crate::memory::is_mapped;
+use super::{Checker, Site, lanes_of, lock};
 
 /// A race, and the device thread and instruction to which it is attributed.
 #[derive(Clone, Debug)]
-pub(crate) struct Report {
-    pub(crate) text: String,
+pub struct Report {
+    /// What the two have done.
+    pub text: String,
     /// Whether one of the two is the host.
     pub(super) with_host: bool,
-    pub(crate) block: u64,
-    pub(crate) thread: u32,
-    pub(crate) site: Site,
+    /// The number of the block.
+    pub block: u64,
+    /// The number of the thread in it.
+    pub thread: u32,
+    /// The instruction.
+    pub site: Site,
 }
 
 impl Checker {
@@ -31,7 +33,7 @@ impl Checker {
             RaceKind::Race => "race",
             RaceKind::Narrow => "too narrow a scope",
         };
-        let space = if is_mapped(address) {
+        let space = if (self.rules.is_mapped)(address) {
             "mapped"
         } else {
             "device"
@@ -51,7 +53,7 @@ impl Checker {
         let device_side = if is_host(newer) { older } else { newer };
         let (block, thread, site) = match device_side {
             Party::Device { who, mark } => (who.block, first(who), mark.site),
-            _ => (0, 0, (0, 0, 0)),
+            _ => (0, 0, (0, 0)),
         };
         Report {
             text,
@@ -68,8 +70,9 @@ impl Checker {
             Party::HostReads => return text.push_str("a load by the host"),
             Party::Device { who, mark } => (who, mark),
         };
+        let [block, thread] = self.rules.words;
         text.push_str(mark.kind.name());
-        let _ = write!(text, " by block {} thread {}", who.block, first(who));
+        let _ = write!(text, " by {block} {} {thread} {}", who.block, first(who));
         if who.lanes.count_ones() > 1 {
             let others = who.lanes.count_ones() - 1;
             let _ = write!(text, " and {others} more of its warp");
@@ -77,14 +80,13 @@ impl Checker {
         if !is_one_launch {
             let _ = write!(text, " of launch {}", who.launch);
         }
-        let (module, function, pc) = mark.site;
-        if let Some(module) = lock(&self.modules).get(&module) {
-            let _ = write!(text, " at {}", module.place(function, pc));
+        let (code, place) = mark.site;
+        if let Some(code) = lock(&self.code).get(&code) {
+            let _ = write!(text, " at {}", code.describe(place));
         }
     }
 }
 
 fn first(who: Who) -> u32 {
-    let lane = lanes_of(who.lanes).next().unwrap_or(0);
-    who.warp * 32 + lane as u32
+    who.first + lanes_of(who.lanes).next().unwrap_or(0)
 }

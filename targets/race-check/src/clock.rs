@@ -7,7 +7,7 @@ use super::Thread;
 
 /// A vector clock: for each thread, the time up to which it has been observed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clock {
+pub struct Clock {
     /// By launch and block. Equal clocks are shared.
     blocks: BTreeMap<(u64, u64), Arc<Vec<u64>>>,
     /// Launches that have been observed entirely.
@@ -31,6 +31,13 @@ impl Clock {
             times.resize(at + 1, 0);
         }
         times[at] = time.max(times[at]);
+    }
+
+    /// Sets what it knows of a thread, which may be less than before.
+    pub(super) fn limit(&mut self, thread: Thread, time: u64) {
+        self.learn(thread, 0);
+        let times = self.blocks.entry((thread.launch, thread.block));
+        Arc::make_mut(times.or_default())[thread.thread as usize] = time;
     }
 
     pub(super) fn join(&mut self, other: &Self) {

@@ -5,12 +5,9 @@ use std::sync::Arc;
 
 use super::cell::{Message, Strength};
 use super::party::Who;
-use super::{Checker, Clock, Operation, Outcome, Report, Site, Thread};
-use crate::alu::{LANES, Mask, lanes_of};
-use crate::code::op::{Scope, Semantics};
-use crate::spec::Model;
-
-const SCOPES: [Scope; 3] = [Scope::Cta, Scope::Gpu, Scope::Sys];
+use super::{
+    Checker, Clock, Mask, Operation, Outcome, Report, Scope, Semantics, Site, Thread, lanes_of,
+};
 
 /// The clock of a thread, and the clocks that fences would join to it.
 #[derive(Debug, Default)]
@@ -23,20 +20,52 @@ struct ThreadClock {
     owed: [Option<Arc<Clock>>; 3],
     /// The same for each word: acquiring loads of the word acquire them.
     owed_at: HashMap<(u64, u8), [Option<Arc<Clock>>; 3]>,
+    /// Those of loads that no invalidation of caches has followed.
+    arrived: Vec<Arrival>,
     /// The clock that it released on a word, which later strong stores there release too.
     released: HashMap<(u64, u8), (Scope, Arc<Clock>)>,
 }
 
+/// A clock that a load at a time observed, of a thread at a distance.
+#[derive(Debug)]
+struct Arrival {
+    time: u64,
+    distance: Scope,
+    clock: Arc<Clock>,
+}
+
+impl ThreadClock {
+    fn arrive(&mut self, new: Arrival) {
+        // Polling would make many.
+        const MAX: usize = 64;
+        let is_known =
+            |it: &Arrival| it.distance == new.distance && Arc::ptr_eq(&it.clock, &new.clock);
+        if self.arrived.iter().any(is_known) {
+            return;
+        }
+        let count = self.arrived.len();
+        let mut others = self.arrived.iter_mut();
+        match others.rfind(|it| it.distance == new.distance) {
+            Some(last) if count >= MAX => {
+                last.time = new.time;
+                join(&mut last.clock, &new.clock);
+            }
+            _ => self.arrived.push(new),
+        }
+    }
+}
+
 /// The threads of a block, which one OS thread runs.
 #[derive(Debug)]
-pub(crate) struct BlockClocks {
+pub struct BlockClocks {
     checker: Arc<Checker>,
     pub(super) launch: u64,
     pub(super) block: u64,
     /// The time of the block: each release ends a moment.
     time: u64,
     of: Vec<ThreadClock>,
-    model: Model,
+    /// Whether lanes of a warp progress independently.
+    are_independent: bool,
     /// The clocks of the threads that arrived at a barrier.
     barriers: HashMap<usize, Clock>,
 }
@@ -57,32 +86,36 @@ fn join(to: &mut Arc<Clock>, from: &Arc<Clock>) {
 }
 
 impl BlockClocks {
-    pub(crate) fn new(
+    /// Those of a block with so many threads. If lanes of a warp are not independent, one thread stands for all.
+    #[must_use]
+    pub fn new(
         checker: &Arc<Checker>,
         origin: &Arc<Clock>,
         (launch, block): (u64, u64),
         threads: u32,
-        model: Model,
+        are_independent: bool,
     ) -> Self {
         let own = || ThreadClock {
             clock: Arc::clone(origin),
             ..ThreadClock::default()
         };
-        let threads = (threads as usize).next_multiple_of(LANES);
+        let threads = threads.next_multiple_of(checker.rules.width);
         Self {
             checker: Arc::clone(checker),
             launch,
             block,
             time: 1,
             of: (0..threads).map(|_| own()).collect(),
-            model,
+            are_independent,
             barriers: HashMap::new(),
         }
     }
 
-    /// Some lanes of a warp do the same at the same time; what they see, or what is
-    /// wrong.
-    pub(crate) fn access(
+    /// Some lanes of a warp do the same at the same time; what they see.
+    ///
+    /// # Errors
+    /// It is a race.
+    pub fn access(
         &mut self,
         lanes: (u32, Mask),
         operation: &Operation,
@@ -99,15 +132,14 @@ impl BlockClocks {
         Who {
             launch: self.launch,
             block: self.block,
-            warp,
-            lanes: match self.model {
-                Model::Independent => lanes,
-                Model::LockStep => 1,
-            },
+            first: warp * self.checker.rules.width,
+            lanes: if self.are_independent { lanes } else { 1 },
         }
     }
 
-    pub(super) fn time(&self) -> u64 {
+    /// The time of the next access.
+    #[must_use]
+    pub fn time(&self) -> u64 {
         self.time
     }
 
@@ -132,8 +164,9 @@ impl BlockClocks {
     /// the access, since the others repeat it. Compilers run code for one thread on a whole warp
     /// in this way.
     pub(super) fn knows(&self, who: Who, other: Who, time: u64) -> bool {
-        let is_same = (who.launch, who.block, who.warp) == (other.launch, other.block, other.warp);
-        if is_same && who.lanes & other.lanes != 0 {
+        let is_block = (who.launch, who.block) == (other.launch, other.block);
+        let is_same = who.first == other.first && who.lanes & other.lanes != 0;
+        if is_block && (is_same || !self.checker.rules.is_explicit) {
             return true;
         }
         who.threads().any(|me| {
@@ -158,12 +191,24 @@ impl BlockClocks {
         mask: u8,
         strength: Strength,
     ) -> Vec<Message> {
-        let Strength::Strong(scope) = strength else {
-            return Vec::new();
-        };
         let from = Some(self.place());
         let word = (operation.address, mask);
         let mut messages = Vec::new();
+        if !self.checker.rules.is_explicit {
+            // It may release to the block.
+            for me in who.threads() {
+                let clock = self.until(me, self.time);
+                messages.push(Message {
+                    mask,
+                    from,
+                    scope: Scope::Cta,
+                    clock,
+                });
+            }
+        }
+        let Strength::Strong(scope) = strength else {
+            return messages;
+        };
         for me in who.threads() {
             let mut send = |within: Scope, clock: &Arc<Clock>| {
                 let scope = scope.min(within);
@@ -183,7 +228,7 @@ impl BlockClocks {
                 continue;
             }
             let own = &self.of[me.thread as usize];
-            for within in SCOPES {
+            for within in Scope::ALL {
                 if let Some(clock) = &own.fenced[within as usize] {
                     send(within, clock);
                 }
@@ -204,10 +249,20 @@ impl BlockClocks {
         clock: &Arc<Clock>,
     ) {
         let distance = distance(self.place(), from);
+        let time = self.time;
         for me in who.threads() {
             let own = &mut self.of[me.thread as usize];
             if operation.semantics.acquires() {
                 join(&mut own.clock, clock);
+            } else if !self.checker.rules.is_explicit {
+                match distance {
+                    Scope::Cta => join(&mut own.clock, clock),
+                    _ => own.arrive(Arrival {
+                        time,
+                        distance,
+                        clock: Arc::clone(clock),
+                    }),
+                }
             } else {
                 let at = own.owed_at.entry((operation.address, operation.mask()));
                 for owed in [&mut own.owed, at.or_default()] {
@@ -247,8 +302,41 @@ impl BlockClocks {
         }
     }
 
+    /// The clock of a thread, if its accesses after a time are not complete.
+    fn until(&self, thread: Thread, time: u64) -> Arc<Clock> {
+        let mut clock = Arc::clone(&self.of[thread.thread as usize].clock);
+        Arc::make_mut(&mut clock).limit(thread, time);
+        clock
+    }
+
+    /// Later strong stores of a warp release its accesses until a time, within a scope.
+    pub fn release_until(&mut self, warp: u32, scope: Scope, time: u64) {
+        for me in self.who(warp, 1).threads() {
+            let clock = self.until(me, time);
+            self.of[me.thread as usize].fenced[scope as usize] = Some(clock);
+        }
+    }
+
+    /// A warp acquires what loads of the block before a time have observed, as far as a scope: those of other
+    /// warps, too, which may have told it.
+    pub fn acquire_loads(&mut self, warp: u32, scope: Scope, before: u64) {
+        let is_acquired = |it: &Arrival| it.time < before && it.distance <= scope;
+        for me in self.who(warp, 1).threads() {
+            let all = self.of.iter().flat_map(|thread| &thread.arrived);
+            let acquired: Vec<_> = all
+                .filter(|it| is_acquired(it))
+                .map(|it| Arc::clone(&it.clock))
+                .collect();
+            let own = &mut self.of[me.thread as usize];
+            own.arrived.retain(|it| !is_acquired(it));
+            for clock in acquired {
+                join(&mut own.clock, &clock);
+            }
+        }
+    }
+
     /// Lanes of a warp execute a fence.
-    pub(crate) fn fence(&mut self, warp: u32, lanes: Mask, semantics: Semantics, scope: Scope) {
+    pub fn fence(&mut self, warp: u32, lanes: Mask, semantics: Semantics, scope: Scope) {
         for me in self.who(warp, lanes).threads() {
             if semantics.acquires() {
                 let own = &mut self.of[me.thread as usize];
@@ -264,7 +352,7 @@ impl BlockClocks {
             if semantics.releases() {
                 let clock = self.stamp(me);
                 let own = &mut self.of[me.thread as usize];
-                for within in SCOPES {
+                for within in Scope::ALL {
                     if within <= scope {
                         own.fenced[within as usize] = None;
                     }
@@ -276,7 +364,7 @@ impl BlockClocks {
     }
 
     /// Threads synchronise: each then has the clocks of all.
-    pub(crate) fn sync_lanes(&mut self, warp: u32, lanes: Mask) {
+    pub fn sync_lanes(&mut self, warp: u32, lanes: Mask) {
         let who = self.who(warp, lanes);
         let mut all = Clock::default();
         self.gather(who, &mut all);
@@ -285,7 +373,7 @@ impl BlockClocks {
     }
 
     /// Lanes of a warp arrive at a barrier.
-    pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: Mask) {
+    pub fn arrive(&mut self, barrier: usize, warp: u32, lanes: Mask) {
         let who = self.who(warp, lanes);
         let mut all = self.barriers.remove(&barrier).unwrap_or_default();
         self.gather(who, &mut all);
@@ -294,7 +382,7 @@ impl BlockClocks {
     }
 
     /// A barrier releases lanes of warps.
-    pub(crate) fn depart(&mut self, barrier: usize, warps: impl Iterator<Item = (u32, Mask)>) {
+    pub fn depart(&mut self, barrier: usize, warps: impl Iterator<Item = (u32, Mask)>) {
         let all = Arc::new(self.barriers.remove(&barrier).unwrap_or_default());
         for (warp, lanes) in warps {
             self.scatter(self.who(warp, lanes), &all);
@@ -302,7 +390,7 @@ impl BlockClocks {
     }
 
     /// Lanes of a warp are ordered after the threads that have arrived at a barrier so far.
-    pub(crate) fn observe(&mut self, barrier: usize, warp: u32, lanes: Mask) {
+    pub fn observe(&mut self, barrier: usize, warp: u32, lanes: Mask) {
         let Some(all) = self.barriers.get(&barrier) else {
             return;
         };
@@ -336,7 +424,7 @@ impl Who {
         lanes_of(self.lanes).map(move |lane| Thread {
             launch: self.launch,
             block: self.block,
-            thread: self.warp * LANES as u32 + lane as u32,
+            thread: self.first + lane,
         })
     }
 

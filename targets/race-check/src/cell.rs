@@ -7,9 +7,7 @@ use device_arena::AccessKind;
 
 use super::host_view::View;
 use super::party::{Mark, Party, RaceKind, Who};
-use super::{Clock, Operation};
-use crate::code::op::Scope;
-use crate::memory::is_mapped;
+use super::{Clock, Operation, Scope};
 
 /// Whether accesses may be concurrent with others, and within which scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,12 +83,13 @@ pub(super) struct Cell {
 
 impl Key {
     /// Whether both may be concurrent. Source: the PTX ISA, "Morally strong operations".
-    fn is_morally_strong(self, other: Self) -> bool {
+    /// Without `mixes` only if they have the same size.
+    fn is_morally_strong(self, other: Self, mixes: bool) -> bool {
         let (Strength::Strong(mine), Strength::Strong(its)) = (self.strength, other.strength)
         else {
             return false;
         };
-        self.mask == other.mask && self.who.reaches(mine.min(its), other.who)
+        (mixes || self.mask == other.mask) && self.who.reaches(mine.min(its), other.who)
     }
 
     /// The kind of race if the two are not ordered.
@@ -101,6 +100,11 @@ impl Key {
             RaceKind::Narrow
         }
     }
+}
+
+/// Whether a load of some bytes reads from a write: of the same ones, or with `mixes` of any of them.
+fn meets(written: u8, read: u8, mixes: bool) -> bool {
+    written == read || mixes && written & read != 0
 }
 
 impl Strength {
@@ -127,7 +131,7 @@ impl Cell {
     /// this one is ordered after a time of other lanes.
     pub(super) fn unknown_to(
         &self,
-        who: Who,
+        (who, mixes): (Who, bool),
         mask: u8,
         strength: Strength,
         wrote: bool,
@@ -140,7 +144,7 @@ impl Cell {
         };
         self.conflicting(mask, wrote, |other, mark, observers| {
             let mut observers = observers.into_iter().flatten();
-            let is_fine = me.is_morally_strong(other)
+            let is_fine = me.is_morally_strong(other, mixes)
                 || knows(other.who, mark.time)
                 || observers.any(|(&observer, &time)| knows(observer, time));
             (!is_fine).then_some(Found {
@@ -191,7 +195,7 @@ impl Cell {
     /// other lanes anyway. Returns whether it observes any, whose chain an atomic operation continues.
     pub(super) fn observe(
         &mut self,
-        who: Who,
+        (who, mixes): (Who, bool),
         mask: u8,
         strength: Strength,
         time: u64,
@@ -202,11 +206,12 @@ impl Cell {
             strength,
             mask,
         };
-        let last = self.chain.iter().rfind(|write| write.mask == mask);
-        if !last.is_some_and(|&last| me.is_morally_strong(last)) {
+        let meets = |write: &&Key| meets(write.mask, mask, mixes);
+        let last = self.chain.iter().rfind(meets);
+        if !last.is_some_and(|&last| me.is_morally_strong(last, mixes)) {
             return false;
         }
-        for key in self.chain.iter().filter(|write| write.mask == mask) {
+        for key in self.chain.iter().filter(meets) {
             if let Some(write) = self.writes.get_mut(key)
                 && !knows(key.who, write.mark.time)
             {
@@ -244,10 +249,30 @@ impl Cell {
         });
     }
 
-    /// A write leaves `messages`; an atomic one also keeps earlier ones.
-    pub(super) fn put(&mut self, mask: u8, kind: AccessKind, messages: Vec<Message>) {
-        self.messages
-            .retain(|m| m.mask & mask == 0 || (kind == AccessKind::Atomic && m.mask == mask));
+    /// The messages of a load of these bytes.
+    pub(super) fn messages_to(&self, mask: u8, mixes: bool) -> impl Iterator<Item = &Message> {
+        let messages = self.messages.iter();
+        messages.filter(move |message| meets(message.mask, mask, mixes))
+    }
+
+    /// A write leaves `messages`; an atomic one also keeps earlier ones. With `mixes` others keep those of the
+    /// bytes that it leaves.
+    pub(super) fn put(
+        &mut self,
+        (mask, mixes): (u8, bool),
+        kind: AccessKind,
+        messages: Vec<Message>,
+    ) {
+        let is_atomic = kind == AccessKind::Atomic;
+        if mixes && !is_atomic {
+            for message in &mut self.messages {
+                message.mask &= !mask;
+            }
+            self.messages.retain(|message| message.mask != 0);
+        } else if !mixes {
+            self.messages
+                .retain(|m| m.mask & mask == 0 || (is_atomic && m.mask == mask));
+        }
         for message in messages {
             self.hand_on(message);
         }
@@ -315,7 +340,7 @@ impl Cell {
         }
     }
 
-    /// Records a store that releases to the device only, and for which the host may wait.
+    /// Records a store to mapped memory that releases to the device only, and for which the host may wait.
     pub(super) fn suspect(
         &mut self,
         who: Who,
@@ -327,8 +352,7 @@ impl Cell {
         let mut reads = self.reads.keys();
         let is_awaited = reads
             .any(|key| key.mask & mask != 0 && !key.strength.is_weak() && !key.who.is_among(who));
-        let is_suspect = is_mapped(operation.address)
-            && operation.kind == AccessKind::Store
+        let is_suspect = operation.kind == AccessKind::Store
             && operation.semantics.releases()
             && strength != Strength::Strong(Scope::Sys)
             && self.internal & mask == 0

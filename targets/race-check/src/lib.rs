@@ -10,33 +10,57 @@
 //! The host's accesses are known only by their effects on memory, and by its own reports: see
 //! `host`. Accesses that may be ordered are assumed to be, so every report is a race.
 //!
+//! An emulator translates accesses, fences and barriers of its instructions into [operations](Operation)
+//! and calls of [`BlockClocks`]. Code without explicit orders has calls of its own: it releases
+//! [until a time](BlockClocks::release_until) and acquires [what loads have
+//! observed](BlockClocks::acquire_loads). See [`Rules`].
+//!
 //! Not tracked: the order of `fence.sc` among themselves, on which an access can rely only if it
-//! observes something; shared memory; and the loads of the driver's functions (`vprintf`).
+//! observes something; shared memory; and accesses that emulators do not report, such as loads by
+//! PTX's `vprintf`.
+//!
+//! | module | job |
+//! |---|---|
+//! | `block_clocks` | the clocks of the threads of a block |
+//! | `cell` | the record of eight bytes |
+//! | `host`, `host_view` | the host's accesses |
+//! | `report` | reports |
+//! | `party` | the parties of a race |
+//! | `clock` | vector clocks |
+//! | `operation`, `rules` | accesses; what differs between GPUs |
 
 mod block_clocks;
 mod cell;
 mod clock;
 mod host;
 mod host_view;
+mod operation;
 mod party;
 mod report;
+mod rules;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use self::block_clocks::BlockClocks;
-use self::cell::{Cell, Strength};
-pub(crate) use self::clock::Clock;
-use self::host::{Host, Mapped};
-use self::party::{Mark, Party, RaceKind};
-pub(crate) use self::report::Report;
 use device_arena::AccessKind;
 
-use crate::alu::Mask;
-use crate::code::op::{Scope, Semantics};
-use crate::memory::{Change, Memory};
-use crate::module::Module;
+pub use self::block_clocks::BlockClocks;
+use self::cell::{Cell, Strength};
+pub use self::clock::Clock;
+use self::host::{Host, Mapped};
+pub use self::operation::{Operation, Outcome, Scope, Semantics};
+use self::party::{Mark, Party, RaceKind};
+pub use self::report::Report;
+pub use self::rules::{IsMapped, Rules};
+
+/// Active lanes of a warp, lane 0 in bit 0.
+pub type Mask = u32;
+
+/// The lanes of a mask.
+fn lanes_of(mask: Mask) -> impl Iterator<Item = u32> {
+    (0..Mask::BITS).filter(move |lane| mask >> lane & 1 != 0)
+}
 
 /// A device thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,52 +70,28 @@ pub(crate) struct Thread {
     pub(crate) thread: u32,
 }
 
-/// An access to one element.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Operation {
-    pub(crate) kind: AccessKind,
-    pub(crate) address: u64,
-    pub(crate) bytes: u32,
-    pub(crate) semantics: Semantics,
-    pub(crate) scope: Scope,
-    /// Whether the text is for devices without orders other than fences, for which compilers lower
-    /// atomic accesses to plain ones.
-    pub(crate) is_old: bool,
-}
+/// The location of an access: the number of the code, and the place in it, which the code describes.
+pub type Site = (u64, u64);
 
-impl Operation {
-    /// The bytes of its cell that it uses.
-    fn mask(&self) -> u8 {
-        let bytes = ((1u32 << self.bytes) - 1) as u8;
-        bytes << (self.address % 8)
-    }
+/// Code, which knows where its accesses are.
+pub trait Places: Send + Sync {
+    /// A description of the access at a place, for reports.
+    fn describe(&self, place: u64) -> String;
 }
-
-/// The old and the new value of an access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcome {
-    pub(crate) seen: u64,
-    pub(crate) left: u64,
-    /// A compare-and-swap may fail to.
-    pub(crate) wrote: bool,
-}
-
-/// The location of an access: module, function, instruction.
-pub(crate) type Site = (u64, u32, u32);
 
 /// Number of shards; a word's address divided by 8 selects one.
 const SHARDS: usize = 64;
 
 /// Tracks the order that synchronisation creates.
-#[derive(Debug)]
-pub(crate) struct Checker {
+pub struct Checker {
+    rules: Rules,
     shards: [Mutex<HashMap<u64, Cell>>; SHARDS],
     host: Mutex<Host>,
     mapped: Mapped,
     /// The time of the host and of its observations.
     ticks: AtomicU64,
-    modules: Mutex<HashMap<u64, Arc<Module>>>,
-    /// CheckedMemory with a release whose scope excludes the host, until a device thread acquires it.
+    code: Mutex<HashMap<u64, Arc<dyn Places>>>,
+    /// Words with a release whose scope excludes the host, until a device thread acquires it.
     suspects: Mutex<HashSet<u64>>,
     /// The first race of each launch.
     pending: Mutex<HashMap<u64, Report>>,
@@ -100,19 +100,11 @@ pub(crate) struct Checker {
     boundary: Mutex<()>,
 }
 
-impl Default for Checker {
-    fn default() -> Self {
-        Self {
-            shards: std::array::from_fn(|_| Mutex::default()),
-            host: Mutex::default(),
-            mapped: Mapped::default(),
-            ticks: AtomicU64::new(1),
-            modules: Mutex::default(),
-            suspects: Mutex::default(),
-            pending: Mutex::default(),
-            is_pending: AtomicBool::new(false),
-            boundary: Mutex::default(),
-        }
+impl std::fmt::Debug for Checker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checker")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
@@ -122,6 +114,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Checker {
+    /// A checker that has seen nothing.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            shards: std::array::from_fn(|_| Mutex::default()),
+            host: Mutex::default(),
+            mapped: Mapped::default(),
+            ticks: AtomicU64::new(1),
+            code: Mutex::default(),
+            suspects: Mutex::default(),
+            pending: Mutex::default(),
+            is_pending: AtomicBool::new(false),
+            boundary: Mutex::default(),
+        }
+    }
+
     /// The next tick; all threads agree on the order of ticks.
     fn tick(&self) -> u64 {
         self.ticks.fetch_add(1, Ordering::SeqCst)
@@ -131,11 +140,10 @@ impl Checker {
         lock(&self.shards[(cell % SHARDS as u64) as usize])
     }
 
-    /// Begins a launch. Returns the initial clock of its threads.
-    pub(crate) fn begin(&self, launch: u64, module: &Arc<Module>) -> Arc<Clock> {
+    /// Begins a launch. Returns the initial clock of its threads. `number` is what its [sites](Site) call the code.
+    pub fn begin(&self, launch: u64, (number, code): (u64, Arc<dyn Places>)) -> Arc<Clock> {
         let _boundary = lock(&self.boundary);
-        let id = Arc::as_ptr(module) as u64;
-        lock(&self.modules).insert(id, Arc::clone(module));
+        lock(&self.code).insert(number, code);
         let origin = {
             let mut host = lock(&self.host);
             host.running.insert(launch);
@@ -150,7 +158,7 @@ impl Checker {
     }
 
     /// Ends a launch. Returns its race, if it has one.
-    pub(crate) fn end(&self, launch: u64) -> Option<Report> {
+    pub fn end(&self, launch: u64) -> Option<Report> {
         let _boundary = lock(&self.boundary);
         let suspect = self.suspect_of(launch);
         let report = suspect.or_else(|| self.pending_of(launch));
@@ -167,8 +175,8 @@ impl Checker {
             }
             lock(&self.suspects).clear();
             // Dropping them frees memory, which calls `forget`, so no lock may be held.
-            let modules = std::mem::take(&mut *lock(&self.modules));
-            drop(modules);
+            let code = std::mem::take(&mut *lock(&self.code));
+            drop(code);
             lock(&self.pending).clear();
             // Relaxed: nothing runs, and later launches are ordered after it by `boundary`.
             self.is_pending.store(false, Ordering::Relaxed);
@@ -195,7 +203,7 @@ impl Checker {
 
     /// The cause of a race, if it is known: after a release that excludes the host, all accesses of
     /// the host race with the released ones.
-    pub(super) fn cause_of(&self, launch: u64, report: Report) -> Report {
+    fn cause_of(&self, launch: u64, report: Report) -> Report {
         let suspect = report.with_host.then(|| self.suspect_of(launch));
         suspect.flatten().unwrap_or(report)
     }
@@ -217,7 +225,7 @@ impl Checker {
     }
 
     /// Checks one access of some lanes of a warp. Returns the loaded value, or the race.
-    pub(crate) fn access(
+    fn access(
         &self,
         clocks: &mut BlockClocks,
         (warp, lanes): (u32, Mask),
@@ -230,12 +238,13 @@ impl Checker {
         }
         let who = clocks.who(warp, lanes);
         let mask = operation.mask();
+        let mixes = !self.rules.is_explicit;
         let at = operation.address / 8;
         let mut shard = self.shard(at);
         let cell = shard.entry(at).or_default();
         let strength = cell.strength(operation);
         if cell.view.is_none() {
-            cell.view = Some(Box::new(self.mapped.first_view(at * 8)));
+            cell.view = Some(Box::new(self.first_view(at * 8)));
         }
         let before = self.tick();
         let mut messages = Vec::new();
@@ -272,7 +281,7 @@ impl Checker {
             return Err(self.first(clocks.launch, self.report(race, range, host, me)));
         }
         // Other device threads' accesses.
-        if let Some(other) = cell.unknown_to(who, mask, strength, wrote, |other, time| {
+        if let Some(other) = cell.unknown_to((who, mixes), mask, strength, wrote, |other, time| {
             clocks.knows(who, other, time)
         }) {
             return Err(self.first(
@@ -283,7 +292,12 @@ impl Checker {
 
         let mut observes = false;
         if operation.kind != AccessKind::Store {
-            if let Strength::Strong(scope) = strength {
+            // What is not explicit may synchronise threads of the block.
+            let scope = match strength {
+                Strength::Strong(scope) => Some(scope),
+                Strength::Weak => mixes.then_some(Scope::Cta),
+            };
+            if let Some(scope) = scope {
                 let from_host = cell.view.as_ref().is_some_and(|v| v.by_host & mask != 0);
                 if from_host && scope == Scope::Sys {
                     let clock = self.now();
@@ -293,26 +307,28 @@ impl Checker {
                     }
                 }
                 clocks.take_owed(who, operation, scope);
-                for message in cell.messages.iter().filter(|m| m.mask == mask) {
+                for message in cell.messages_to(mask, mixes) {
                     clocks.take_message(who, operation, scope, message);
                 }
-                observes = cell.observe(who, mask, strength, mark.time, |other, time| {
+                observes = cell.observe((who, mixes), mask, strength, mark.time, |other, time| {
                     clocks.knows(who, other, time)
                 });
             }
             cell.consumed(who, mask, strength, operation.kind);
         }
         if wrote {
-            cell.put(mask, operation.kind, messages);
+            cell.put((mask, mixes), operation.kind, messages);
             if let Some(view) = &mut cell.view {
                 view.leave(operation.address, mask, outcome.left, self.tick());
             }
-            if cell.suspect(who, operation, strength, mark) {
+            let is_mapped = (self.rules.is_mapped)(operation.address);
+            if is_mapped && cell.suspect(who, operation, strength, mark) {
                 lock(&self.suspects).insert(at);
             }
         }
         cell.record(who, mask, strength, wrote, observes && wrote, mark);
-        if operation.kind != AccessKind::Load {
+        // Waits tell apart the accesses of code that is not explicit.
+        if operation.kind != AccessKind::Load || mixes {
             clocks.pass();
         }
         Ok(outcome.seen)
@@ -325,21 +341,8 @@ impl Checker {
         clock
     }
 
-    /// Follows what is mapped and freed in `memory` from now on.
-    pub(crate) fn follow(self: &Arc<Self>, memory: &Memory) {
-        let checker = Arc::clone(self);
-        memory.observe(move |change| match change {
-            Change::Mapped {
-                address,
-                bytes,
-                host,
-            } => checker.mapped.add(address, bytes, host),
-            Change::Freed { address, bytes } => checker.forget(address, bytes),
-        });
-    }
-
-    /// Memory is freed; its next owner has nothing to do with the last one.
-    fn forget(&self, address: u64, bytes: u64) {
+    /// Memory is about to be freed; its next owner has nothing to do with the last one.
+    pub fn forget(&self, address: u64, bytes: u64) {
         self.mapped.forget(address, bytes);
         self.each(address, bytes, |_, _| None, true);
     }

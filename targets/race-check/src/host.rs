@@ -10,12 +10,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use device_arena::AccessKind;
-
 use super::host_view::View;
 use super::party::Party;
-use super::{Cell, Checker, Clock, Operation, Report, lock};
-use crate::memory::{Memory, is_mapped};
+use super::{Cell, Checker, Clock, Report, lock};
 
 /// The host's clock, assuming that it has observed everything that was released to it.
 #[derive(Debug, Default)]
@@ -87,13 +84,25 @@ impl Mapped {
             }
         }
     }
+}
+
+impl Checker {
+    /// Memory is mapped, at `host` for the host, until it is [forgotten](Self::forget). Its size is rounded up to
+    /// whole words of eight bytes.
+    ///
+    /// # Safety
+    /// It stays allocated until then, and the host changes it with atomic operations, or as memory that it shares
+    /// with a device.
+    pub unsafe fn map(&self, address: u64, bytes: u64, host: NonNull<u8>) {
+        self.mapped.add(address, bytes, host);
+    }
 
     /// The view of a cell that the device has not used yet.
     pub(super) fn first_view(&self, address: u64) -> View {
-        if !is_mapped(address) {
+        if !self.rules.registers_mapped || !(self.rules.is_mapped)(address) {
             return View::new();
         }
-        let then = lock(&self.then);
+        let then = lock(&self.mapped.then);
         let page = then.pages.get(&(address / PAGE as u64));
         let at = address as usize % PAGE;
         let there = page.map_or(&[0; 8][..], |page| &page[at..at + 8]);
@@ -101,9 +110,7 @@ impl Mapped {
         value.copy_from_slice(there);
         View::of(value, then.at)
     }
-}
 
-impl Checker {
     /// Takes a snapshot of all mapped memory, so that later changes are known to be later.
     pub(super) fn look_at_mapped(&self) {
         // Nothing is freed while this is held.
@@ -172,8 +179,13 @@ impl Checker {
         Some((launch, self.report(found.race, range, found.party, host)))
     }
 
-    /// The host has written to a range.
-    pub(crate) fn host_wrote(&self, memory: &Memory, address: u64, bytes: u64) {
+    /// The host has written to a range, whose bytes are at `resolve` for the host; none where there is no memory.
+    pub fn host_wrote(
+        &self,
+        address: u64,
+        bytes: u64,
+        resolve: impl Fn(u64) -> Option<NonNull<u8>>,
+    ) {
         if lock(&self.host).running.is_empty() {
             return;
         }
@@ -187,7 +199,7 @@ impl Checker {
             }
             let cell = shard.entry(start / 8).or_default();
             let is_new = cell.view.is_none();
-            let first = || Box::new(self.mapped.first_view(start));
+            let first = || Box::new(self.first_view(start));
             let view = cell.view.get_or_insert_with(first);
             let now = self.tick();
             for at in start.max(address)..end.min(start + 8) {
@@ -198,9 +210,7 @@ impl Checker {
             }
             let report = self.host_changed(start, cell, |at| {
                 let is_inside = (address..end).contains(&at);
-                let place = is_inside
-                    .then(|| memory.resolve(at, 1, AccessKind::Load))
-                    .flatten()?;
+                let place = is_inside.then(|| resolve(at)).flatten()?;
                 // SAFETY: it is allocated, and shared with the device by atomic
                 // operations.
                 Some(unsafe { HostPointer(place).byte(0) })
@@ -211,7 +221,7 @@ impl Checker {
     }
 
     /// The host has read a range.
-    pub(crate) fn host_read(&self, address: u64, bytes: u64) {
+    pub fn host_read(&self, address: u64, bytes: u64) {
         if lock(&self.host).running.is_empty() {
             return;
         }
@@ -272,12 +282,5 @@ impl Checker {
         if let Some((launch, report)) = report {
             self.first(launch, report);
         }
-    }
-}
-
-impl Operation {
-    /// The range, for reports.
-    pub(super) fn range(&self) -> (u64, u32) {
-        (self.address, self.bytes)
     }
 }

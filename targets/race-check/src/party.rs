@@ -2,22 +2,22 @@
 
 use device_arena::AccessKind;
 
-use super::Site;
-use crate::alu::Mask;
+use super::{Mask, Site};
 
 /// Lanes of a warp with a common access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Who {
     pub(super) launch: u64,
     pub(super) block: u64,
-    pub(super) warp: u32,
+    /// The first thread of its warp.
+    pub(super) first: u32,
     pub(super) lanes: Mask,
 }
 
 impl Who {
     /// Whether all of these are among others.
     pub(super) fn is_among(self, other: Self) -> bool {
-        (self.launch, self.block, self.warp) == (other.launch, other.block, other.warp)
+        (self.launch, self.block, self.first) == (other.launch, other.block, other.first)
             && self.lanes & !other.lanes == 0
     }
 }
