@@ -30,12 +30,16 @@ pub(crate) fn compiler(toolchain: &Toolchain, arch: &Arch) -> Result<Command, Bu
     command
         .args(["-O3", "-filetype=obj", "-relocation-model=pic"])
         // As rustc does.
-        .args(["-function-sections", "-data-sections", "-trap-unreachable"])
+        .args(["-function-sections", "-data-sections"])
         .args(llvm_options(arch.target))
         .arg(format!("-mcpu={}", arch.name))
         .arg(format!(
             "-amdgpu-assume-external-call-stack-size={SAVED_REGISTERS}"
         ));
+    // As rustc does, too. It puts a trap behind each call that does not return.
+    if arch.traps_in_place {
+        command.arg("-trap-unreachable");
+    }
     Ok(command)
 }
 

@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
         let lock = fs::File::create(&place).map_err(io_at(&place))?;
         lock.lock().map_err(io_at(&place))?;
         let program = fs::read_to_string(built).map_err(io_at(built))?;
-        let moved = stack::llvm_ir::in_global_memory(&program);
+        let moved = stack::llvm_ir::in_global_memory(&program, arch);
         let moved = moved.map_err(|error| BuildError::Output {
             path: built.to_owned(),
             reason: error.into(),

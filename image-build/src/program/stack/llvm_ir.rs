@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use std_calls::kernel::{STACK_ALIGN, STACK_BYTES_PARAMETER, STACK_RESERVE, STACKS_PARAMETER};
+use targets::arch::Arch;
 
 use super::layout;
 use super::{OVERFLOW, StackError};
@@ -48,8 +49,14 @@ const ZERO: &[(&str, &str)] = &[
     ("workitem-id-z", "@llvm.amdgcn.workitem.id.z()"),
 ];
 
-/// `program`, with all stacks in global memory.
-pub(crate) fn in_global_memory(program: &str) -> Result<String, StackError> {
+/// The call of LLVM's trap, as LLVM writes it.
+const TRAP: &str = "call void @llvm.trap()";
+
+/// The same trap in a function of one block, for architectures without `traps_in_place`.
+const CALL_OF_TRAP: &str = "call void @revoff.trap()";
+
+/// `program`, with all stacks in global memory, for the architecture `arch`.
+pub(crate) fn in_global_memory(program: &str, arch: &Arch) -> Result<String, StackError> {
     let mut moved = String::with_capacity(program.len() + program.len() / 8);
     let mut declared = HashSet::new();
     let mut is_first = true;
@@ -61,7 +68,13 @@ pub(crate) fn in_global_memory(program: &str) -> Result<String, StackError> {
                 is_first = false;
             }
             let body: Vec<_> = lines.by_ref().take_while(|line| *line != "}").collect();
-            Function { head, body }.write(&mut moved)?;
+            let traps_in_place = arch.traps_in_place;
+            let function = Function {
+                head,
+                body,
+                traps_in_place,
+            };
+            function.write(&mut moved)?;
         } else if line.starts_with("declare ") {
             let line = global(line);
             // Two functions may become one.
@@ -80,6 +93,9 @@ pub(crate) fn in_global_memory(program: &str) -> Result<String, StackError> {
     if !declared.contains(TEAM) {
         moved.push_str(&format!("declare i32 {TEAM}()\n"));
     }
+    if moved.contains(CALL_OF_TRAP) {
+        moved.push_str(&trap());
+    }
     Ok(moved)
 }
 
@@ -88,6 +104,8 @@ struct Function<'a> {
     /// Its first line, after `define`.
     head: &'a str,
     body: Vec<&'a str>,
+    /// Whether a trap may stand anywhere in it.
+    traps_in_place: bool,
 }
 
 impl Function<'_> {
@@ -149,7 +167,10 @@ impl Function<'_> {
                     "  store i64 %revoff.top, ptr addrspace(3) @__revoff_stack, align 16\n",
                 );
             }
-            to.push_str(&global(line));
+            match self.traps_in_place {
+                true => to.push_str(&global(line)),
+                false => to.push_str(&global(line).replace(TRAP, CALL_OF_TRAP)),
+            }
             to.push('\n');
         }
         to.push_str("}\n");
@@ -265,6 +286,19 @@ fn variable(line: &str) -> Option<(u64, u64)> {
     Some((layout::size(kind)?, align.parse().ok()?))
 }
 
+/// The function that [`CALL_OF_TRAP`] calls. It takes nothing of the launch.
+fn trap() -> String {
+    let unused: String = LAUNCH
+        .iter()
+        .chain(ZERO)
+        .map(|(name, _)| format!(" \"amdgpu-no-{name}\""))
+        .collect();
+    format!(
+        "define internal void @revoff.trap() noinline norecurse noreturn nounwind \
+         \"amdgpu-no-workgroup-id-x\"{unused} {{\n  {TRAP}\n  unreachable\n}}\n"
+    )
+}
+
 /// The beginning of a kernel: the calling thread's stack.
 fn prepare(head: &str) -> Result<String, StackError> {
     let parameters = parameters(head)?;
@@ -372,7 +406,13 @@ fn attributes(line: &str, declared: &HashSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::in_global_memory;
+    use targets::arch;
+
+    use super::{StackError, in_global_memory};
+
+    fn moved(program: &str, arch: &str) -> Result<String, StackError> {
+        in_global_memory(program, arch::find(arch).expect("it is known"))
+    }
 
     const PROGRAM: &str = "\
 target triple = \"amdgcn-amd-amdhsa\"
@@ -409,7 +449,7 @@ attributes #1 = { memory(argmem: readwrite) }
 
     #[test]
     fn variables_get_a_frame() {
-        let moved = in_global_memory(PROGRAM).unwrap();
+        let moved = moved(PROGRAM, "gfx90a").unwrap();
         for wanted in [
             "c\"addrspace(5)\"",
             "ptr noundef captures(none) %3, i64 %4) #0 {\nrevoff.entry:\n  %revoff.stacks = ptrtoint ptr %3 to i64",
@@ -440,6 +480,30 @@ attributes #1 = { memory(argmem: readwrite) }
     }
 
     #[test]
+    fn traps_have_a_function_where_llvm_needs_one() {
+        let traps = PROGRAM.replacen(
+            "  ret void",
+            "  tail call void @llvm.trap(), !noalias !1\n  unreachable",
+            1,
+        );
+        let in_place = moved(&traps, "gfx90a").unwrap();
+        assert!(in_place.contains("tail call void @llvm.trap(), !noalias !1\n"));
+        assert!(!in_place.contains("@revoff.trap"));
+        let apart = moved(&traps, "gfx1100").unwrap();
+        assert!(apart.contains("tail call void @revoff.trap(), !noalias !1\n"));
+        assert_eq!(
+            apart.matches("call void @llvm.trap()").count(),
+            1,
+            "{apart}"
+        );
+        assert_eq!(
+            apart.matches("define internal void @revoff.trap()").count(),
+            1
+        );
+        assert!(!moved(PROGRAM, "gfx1100").unwrap().contains("@revoff.trap"));
+    }
+
+    #[test]
     fn what_is_unknown_is_an_error() {
         let unknown = [
             ("alloca i32, align 64", "alloca i32, i32 %n, align 64"),
@@ -463,7 +527,7 @@ attributes #1 = { memory(argmem: readwrite) }
             ),
         ];
         for (old, new) in unknown {
-            let error = in_global_memory(&PROGRAM.replacen(old, new, 1)).unwrap_err();
+            let error = moved(&PROGRAM.replacen(old, new, 1), "gfx90a").unwrap_err();
             let words = new.rsplit("= ").next().unwrap_or(new);
             assert!(error.to_string().contains(words), "{error}");
         }
