@@ -47,15 +47,16 @@ impl Place {
         unsafe { AtomicU16::from_ptr(self.0.cast()) }
     }
 
-    /// The header. Edge: *packet*.
+    /// Loads the header.
     pub(crate) fn load_header(self) -> u16 {
-        // Acquire pairs with the release of the program, which publishes the packet.
+        // Acquire: edge *packet*; the program's release of the header publishes the packet.
         self.header().load(Ordering::Acquire)
     }
 
     /// Marks the place as free.
     pub(crate) fn free(self) {
-        // Release: the packet was read before.
+        // Release: edge *free packet*; the packet was read before. The other end is the program's acquire of
+        // the header.
         let invalid = HSA_PACKET_TYPE_INVALID as u16;
         self.header().store(invalid, Ordering::Release);
     }
@@ -65,7 +66,7 @@ impl Place {
         std::array::from_fn(|at| {
             // SAFETY: within the packet, which is aligned.
             let word = unsafe { AtomicU32::from_ptr(self.0.add(4 * at).cast()) };
-            // Relaxed: the header orders it.
+            // Relaxed: edge *packet* orders it.
             word.load(Ordering::Relaxed)
         })
     }

@@ -230,7 +230,7 @@ impl Runtime {
     pub(crate) fn start(&self, add: impl FnOnce() -> Answer) -> Answer {
         let mut users = lock(&self.users);
         let process = std::process::id();
-        // Acquire pairs with the release below, on another thread.
+        // Acquire: edge *started*, of a call on another thread.
         let started = self.started_in.load(Ordering::Acquire);
         if started != 0 && started != process {
             return Err(Status::ERROR);
@@ -247,7 +247,7 @@ impl Runtime {
             return Err(Status::OUT_OF_RESOURCES);
         }
         *users = next;
-        // Release pairs with the acquire of `started`.
+        // Release: edge *started*; GPUs and handlers are there.
         self.started_in.store(process, Ordering::Release);
         Ok(())
     }
@@ -259,6 +259,7 @@ impl Runtime {
         if *users > 0 {
             return Ok(());
         }
+        // Release: edge *started*; a thread that finds 0 gets an error and uses nothing.
         self.started_in.store(0, Ordering::Release);
         let queues = self.queues.write();
         let queues = std::mem::take(&mut *queues.unwrap_or_else(PoisonError::into_inner));
@@ -300,7 +301,7 @@ impl Runtime {
 pub(crate) fn started() -> Answer<&'static Runtime> {
     let runtime = RUNTIME.get().and_then(|runtime| runtime.as_ref().ok());
     let runtime = runtime.ok_or(Status::NOT_INITIALIZED)?;
-    // Acquire pairs with the release of `hsa_init`, on another thread.
+    // Acquire: edge *started*, of `hsa_init` on another thread.
     let is_started = runtime.started_in.load(Ordering::Acquire) == std::process::id();
     is_started.then_some(runtime).ok_or(Status::NOT_INITIALIZED)
 }

@@ -53,7 +53,7 @@ impl Region {
         let Some(slot) = steps.get(at) else {
             return Err(FaultKind::NoCode(address, "behind the end of the code"));
         };
-        // Acquire: orders the step's content before, pairs with `make`.
+        // Acquire: edge *step*; the content of a step that `make` has published is visible.
         let step = slot.load(Ordering::Acquire);
         if step.is_null() {
             return self.make(target, address, slot);
@@ -73,7 +73,7 @@ impl Region {
         let end = self.words.len().min(at + MAX_WORDS);
         let inst = decode(target, address, &self.words[at..end]).map_err(FaultKind::Decode)?;
         let new = Box::into_raw(Box::new(lower(inst)?));
-        // Release: publishes the step, pairs with `step`. Acquire: another's step.
+        // Release: edge *step*, publishes the step. Acquire: edge *step*, of a thread that was faster.
         let old = slot.compare_exchange(
             std::ptr::null_mut(),
             new,

@@ -117,7 +117,7 @@ impl Queue {
     }
 
     fn state(&self) -> u8 {
-        // Acquire pairs with the release of `leave`.
+        // Acquire: edge *queue state*.
         self.state.load(Ordering::Acquire)
     }
 
@@ -127,7 +127,7 @@ impl Queue {
 
     /// Goes to a later state.
     fn leave(&self, state: u8) {
-        // Release: its reader sees why.
+        // Release: edge *queue state*; a thread that finds the new state also finds its reason.
         self.state.fetch_max(state, Ordering::AcqRel);
         self.waker.wake();
     }

@@ -125,13 +125,13 @@ impl Signal {
 
     /// Its value.
     pub(crate) fn get(&self) -> i64 {
-        // Acquire: what came before a change of the value is visible.
+        // Acquire: edge *signal value*; what came before the change of the value is visible.
         self.value().load(Ordering::Acquire)
     }
 
     /// Stores a value.
     pub(crate) fn set(&self, value: i64) {
-        // Release: what came before is visible with the value.
+        // Release: edge *signal value*; what came before is visible with the value.
         self.value().store(value, Ordering::Release);
         // Relaxed: its reader takes the maximum of this and the value.
         self.maximum.fetch_max(value, Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl Signal {
     /// Sets the times of its operation.
     pub(crate) fn set_times(&self, from: u64, to: u64) {
         let (start, end) = self.times();
-        // Relaxed: the change of the value publishes them.
+        // Relaxed: edge *signal value* publishes them.
         start.store(from, Ordering::Relaxed);
         end.store(to, Ordering::Relaxed);
     }
@@ -167,7 +167,7 @@ impl Signal {
 
     /// Whether it was destroyed, and will not change.
     pub(crate) fn is_destroyed(&self) -> bool {
-        // Acquire pairs with the release of `Signals::destroy`.
+        // Acquire: edge *destroyed signal*.
         self.is_destroyed.load(Ordering::Acquire)
     }
 
@@ -211,7 +211,7 @@ impl Use {
 
     /// Ends the use of a completed operation.
     pub(crate) fn count_down(self) {
-        // Release: what the operation wrote is visible with the value.
+        // Release: edge *signal value*; what the operation wrote is visible with the value.
         self.finish(|value| {
             value.fetch_sub(1, Ordering::AcqRel);
         });
@@ -220,7 +220,7 @@ impl Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        // Release pairs with the acquire of `Signals::destroy`.
+        // Release: edge *signal uses*; the operation no longer accesses the signal.
         self.0.uses.fetch_sub(1, Ordering::Release);
     }
 }
