@@ -12,33 +12,33 @@ use crate::clock;
 use crate::memory::Memory;
 use crate::signal::{Waker, Wakers, wait_until};
 
-/// Whether copies are kept from beginning, and those that wait for that.
+/// Whether copies are held, and the wakers of engines that wait.
 static ARE_HELD: AtomicBool = AtomicBool::new(false);
 static HELD: Mutex<Vec<Arc<Waker>>> = Mutex::new(Vec::new());
 
-/// The number of unfinished copies.
+/// Number of unfinished copies.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps copies from beginning.
+/// Holds copies that have not begun.
 pub(crate) fn hold_copies() {
     // Release: edge *held copies*; an engine that finds copies held also finds what was done before.
     ARE_HELD.store(true, Ordering::Release);
 }
 
-/// Lets copies continue.
+/// Releases held copies.
 pub(crate) fn release_copies() {
     // Release: edge *held copies*. Engines that wait are woken below; the lock orders the others.
     ARE_HELD.store(false, Ordering::Release);
     lock(&HELD).drain(..).for_each(|waker| waker.wake());
 }
 
-/// The number of unfinished copies.
+/// Number of unfinished copies.
 pub(crate) fn copies() -> u64 {
     // Acquire: edge *copy count*; what copies have written is visible when they are no longer counted.
     COUNT.load(Ordering::Acquire)
 }
 
-/// The kernels that run on a GPU.
+/// Running kernels of a GPU.
 #[derive(Debug, Default)]
 pub(crate) struct RunningKernels {
     count: AtomicUsize,
@@ -63,7 +63,7 @@ impl RunningKernels {
     }
 }
 
-/// A copy engine, whose thread ends when this is dropped, after its copies.
+/// A copy engine. Dropping it ends its thread after the queued copies.
 pub(crate) struct Engine(Sender<Work>);
 
 impl Engine {
@@ -79,7 +79,7 @@ impl Engine {
     /// Queues a copy.
     ///
     /// # Safety
-    /// As for [`Memory::copy`], until it is done.
+    /// The requirements of [`Memory::copy`] hold until the copy is done.
     pub(crate) unsafe fn queue(&self, work: Work) {
         // AcqRel: continues edge *copy count* of copies that have ended.
         COUNT.fetch_add(1, Ordering::AcqRel);

@@ -1,9 +1,9 @@
-//! Signals: each is an `amd_signal_t`, whose address is its handle, so that kernels use it, too.
+//! Signals. A signal is an `amd_signal_t`, and its handle is the address, so that kernels can use it.
 //!
 //! | file | job |
 //! |---|---|
-//! | `waker` | waking threads that wait |
-//! | `table` | all signals, by their handles |
+//! | `waker` | wakers of waiting threads |
+//! | `table` | table of signals by handle |
 //! | `handlers` | functions that are called when a signal changes |
 
 mod handlers;
@@ -25,16 +25,16 @@ use crate::memory::Memory;
 /// A signal.
 pub(crate) struct Signal {
     memory: Arc<Memory>,
-    /// In memory that all GPUs may access.
+    /// Structure in memory that all GPUs may access.
     raw: NonNull<amd_signal_t>,
-    /// The threads that wait for it.
+    /// Wakers of waiting threads.
     wakers: Wakers,
-    /// Packets, copies and handlers that use it.
+    /// Number of packets, copies and handlers that use the signal.
     uses: AtomicU32,
     is_destroyed: AtomicBool,
     /// Whether the program knows the value's address.
     is_exposed: AtomicBool,
-    /// The maximum of the values that were stored by calls: that of a doorbell, which several threads ring.
+    /// Maximum of the stored values, for doorbells that several threads ring.
     maximum: AtomicI64,
 }
 
@@ -72,7 +72,7 @@ impl Condition {
 }
 
 impl Signal {
-    /// A new signal; `None` without memory for it.
+    /// Creates a signal; `None` if memory is exhausted.
     fn new(memory: &Arc<Memory>, value: i64) -> Option<Self> {
         let raw = memory.alloc_control(size_of::<amd_signal_t>())?.cast();
         let signal = Self {
@@ -98,7 +98,7 @@ impl Signal {
         hsa_signal_t { handle }
     }
 
-    /// Its value, to change which [`wake`](Self::wake) must be called.
+    /// The value. Call [`wake`](Self::wake) after changing it.
     pub(crate) fn value(&self) -> &AtomicI64 {
         // SAFETY: the field is aligned, and in memory that lives as long as this; kernels access it atomically.
         unsafe { AtomicI64::from_ptr(&raw mut (*self.raw.as_ptr()).__bindgen_anon_1.value) }
@@ -138,7 +138,7 @@ impl Signal {
         self.wake();
     }
 
-    /// The largest value that was stored, as far as calls did.
+    /// Maximum of the current value and of all values that calls have stored.
     pub(crate) fn maximum(&self) -> i64 {
         // Relaxed: see `set`.
         self.get().max(self.maximum.load(Ordering::Relaxed))
@@ -165,7 +165,7 @@ impl Signal {
         (times.1 != 0).then_some(times)
     }
 
-    /// Whether it was destroyed, and will not change.
+    /// Whether the signal is destroyed, so that it will not change.
     pub(crate) fn is_destroyed(&self) -> bool {
         // Acquire: edge *destroyed signal*.
         self.is_destroyed.load(Ordering::Acquire)
@@ -225,8 +225,8 @@ impl Drop for Use {
     }
 }
 
-/// Waits until a condition of one of the signals is met, or a deadline; returns the number of the first
-/// such, and its value. Ends too if one of them is destroyed.
+/// Waits until a signal meets its condition, is destroyed, or the deadline passes. Returns the index and the value of
+/// the first such signal.
 pub(crate) fn wait_any(
     signals: &[(Arc<Signal>, Condition)],
     until: Option<Instant>,

@@ -1,4 +1,4 @@
-//! All signals, by their handles.
+//! Table of signals by handle.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

@@ -1,11 +1,11 @@
-//! Waking threads that wait for signals.
+//! Wakers of threads that wait for signals.
 //!
 //! A waiting thread first adds its waker to the signals, then checks their values; a thread that changes a
 //! value first does so, and then looks for wakers. Edge *wake-up* is sequentially consistent at both ends: one
 //! of the two threads sees the other.
 //!
 //! Kernels change values without calling anything here, as do programs that have asked for a value's address.
-//! So waits poll as well: often while a kernel runs, and else rarely.
+//! Waiting threads therefore poll as well: often while a kernel runs, and rarely otherwise.
 
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -99,8 +99,8 @@ impl Wakers {
     }
 }
 
-/// Waits until `is_so`, or a deadline; returns whether it holds. The waker is among those that are woken when it
-/// may have changed. `may_change_unseen`: a program may change it without a call.
+/// Waits until `is_so` holds or the deadline passes; returns whether it holds. The caller has added the waker to all
+/// `Wakers` of what `is_so` depends on. `may_change_unseen`: a program may change it without a call.
 pub(crate) fn wait_until(
     waker: &Waker,
     until: Option<Instant>,
