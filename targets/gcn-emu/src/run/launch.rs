@@ -27,7 +27,7 @@ impl RunningKernel {
         }
     }
 
-    /// A fault of no lane.
+    /// Records a fault that belongs to no lane.
     fn fault_at_begin(&self, workgroup: [u32; 3], kind: FaultKind) -> Fault {
         self.fault(LaneFault {
             workgroup,

@@ -1,4 +1,4 @@
-//! The step for an instruction: its function, with resolved operands.
+//! Lowering of instructions to steps: functions with resolved operands.
 
 use bus_cost::record::FenceScope;
 
@@ -27,13 +27,13 @@ use crate::isa::{
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
-/// The scope of the device on gfx12.
+/// Device scope on gfx12.
 const DEVICE_SCOPE: u8 = 2;
 
-/// The scope of the system on gfx12.
+/// System scope on gfx12.
 const SYSTEM_SCOPE: u8 = 3;
 
-/// Makes the step for an instruction.
+/// Lowers an instruction to a step.
 pub(super) fn lower(inst: Inst) -> Result<Step> {
     let mut step = Step {
         run: |_, _, _| Flow::Next,
@@ -273,7 +273,7 @@ impl Builder<'_> {
             self.step.dst = self.target(&self.inst.operands[0]);
         }
         let mut sources = self.sources().to_vec();
-        // What is added to the destination.
+        // The destination is a source of multiply-adds.
         sources.extend(self.inst.operands.first().cloned());
         for (at, (operand, &kind)) in sources.iter().zip(operation.src).enumerate() {
             let source = self.source(operand, kind)?;
@@ -459,7 +459,7 @@ impl Builder<'_> {
                     Source::Scalar(number) => alu.mask = Some(number),
                     _ => return Err(self.unsupported()),
                 },
-                // The text does not have it.
+                // VCC is implicit.
                 (None, None) => alu.mask = Some(VCC),
                 (Some(_), None) => return Err(self.unsupported()),
             }
@@ -482,7 +482,7 @@ impl Builder<'_> {
             return Err(self.unsupported());
         };
         let mut modifiers = *modifiers;
-        // Those that mix floats have signs at their operands.
+        // Operations that mix floats have signs at their operands.
         for (at, source) in sources.iter().enumerate() {
             modifiers.neg_lo |= u8::from(source.neg) << at;
             modifiers.neg_hi |= u8::from(source.abs) << at;
@@ -651,7 +651,7 @@ impl Builder<'_> {
         let row = op.row();
         let name = row.name;
         let is_double = name.contains("_2addr_");
-        // Names of several addresses have the element behind.
+        // Names of accesses with two addresses end with the element.
         let plain = name.replace("_2addr", "").replace("_stride64", "");
         let action = access::action(&plain, false).ok_or_else(|| self.unsupported())?;
         let Some(Kind::Addr) = row.src.first() else {
@@ -665,14 +665,14 @@ impl Builder<'_> {
         let offset = i64::from(modifiers.offset);
         let offsets = match is_double {
             true => [(offset & 0xff) * scale, (offset >> 8) * scale],
-            // None.
+            // No second offset.
             false => [offset, -1],
         };
         let [address, data @ ..] = self.sources() else {
             return Err(self.unsupported());
         };
         let mut data = data.to_vec();
-        // There the expected value comes first.
+        // `ds_cmpst_*` has the expected value first.
         if name.starts_with("ds_cmpst_") {
             data.reverse();
         }
@@ -707,14 +707,14 @@ impl Builder<'_> {
     /// "User Guide for AMDGPU Backend", memory model of each architecture.
     fn hits_caches(&self, cache: CachePolicy) -> bool {
         match cache {
-            // There `glc` and `scc` are `sc0` and `sc1`, which choose a scope together.
+            // On gfx942 `glc` and `scc` are `sc0` and `sc1`, which choose a scope together.
             CachePolicy::Bits { scc, .. } if self.inst.target.arch == Arch::Gfx942 => !scc,
             CachePolicy::Bits { glc, .. } => !glc,
             CachePolicy::Hint { scope, .. } => scope < DEVICE_SCOPE,
         }
     }
 
-    /// The vector caches of the compute unit that an instruction on caches invalidates.
+    /// Vector caches of the compute unit that an instruction invalidates.
     fn invalidated(&self, cache: CachePolicy) -> [bool; 2] {
         match (self.row().name, cache) {
             ("buffer_wbinvl1" | "buffer_wbinvl1_vol", _) => [true; 2],
@@ -728,10 +728,10 @@ impl Builder<'_> {
         }
     }
 
-    /// The scope as far as which an instruction on caches writes them back.
+    /// Scope of a write-back by an instruction on caches.
     fn writes_back(&self, cache: CachePolicy) -> Option<FenceScope> {
         match (self.row().name, cache) {
-            // There are `sc0` and `sc1`, which choose a scope together.
+            // On gfx942 `sc0` and `sc1` choose a scope together.
             ("buffer_wbl2", CachePolicy::Bits { glc, scc, .. })
                 if self.inst.target.arch == Arch::Gfx942 =>
             {
@@ -771,7 +771,7 @@ impl Builder<'_> {
         if modifiers.lds || row.has(Flag::lds) || row.name.contains("addtid") {
             return Err(self.unsupported());
         }
-        // The destination is missing where an atomic operation does not return.
+        // Atomic operations that do not return the old value have no destination.
         let address_at = self
             .inst
             .operands
@@ -829,7 +829,7 @@ impl Builder<'_> {
         let [data, address, resource, offset] = self.inst.operands.as_slice() else {
             return Err(self.unsupported());
         };
-        // An atomic operation returns where the bit is set that means a policy elsewhere.
+        // For atomic operations, a bit of the policy says whether they return the old value.
         let returns = row.has(Flag::atomic) && returns_old(modifiers.cache);
         let action = access::action(row.name, returns).ok_or_else(|| self.unsupported())?;
         self.step.src[0] = self.source(address, Type::U64)?;
