@@ -1,4 +1,5 @@
-//! The architectures that images are built for. Only this table names them: a new one is a new row.
+//! The architectures that images are built for, one row each. `targets/README.md` lists what a new architecture needs
+//! besides its row.
 
 /// A family of GPUs with one compiler back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

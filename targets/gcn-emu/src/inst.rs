@@ -21,7 +21,7 @@ pub struct Inst {
     pub op: Op,
     /// Its operands, destinations first, in the order of the text.
     pub operands: Vec<Operand>,
-    /// Everything else.
+    /// Modifiers.
     pub modifiers: Modifiers,
 }
 
@@ -96,13 +96,13 @@ impl Op {
 pub struct Operand {
     /// Its kind.
     pub kind: Kind,
-    /// Its value, or where it is.
+    /// Value or register.
     pub value: Value,
-    /// Negated.
+    /// Whether the operand is negated.
     pub neg: bool,
-    /// Without its sign; before it is negated.
+    /// Whether the absolute value is taken, before negation.
     pub abs: bool,
-    /// Sign-extended from the part that SDWA selects.
+    /// Whether the part that SDWA selects is sign-extended.
     pub sext: bool,
     /// The half of the register, where the instruction addresses halves.
     pub half: Option<Half>,
@@ -152,26 +152,26 @@ pub enum Register {
 /// Modifiers of an instruction.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Modifiers {
-    /// None.
+    /// No modifiers.
     #[default]
     None,
-    /// Of vector arithmetic.
+    /// Modifiers of vector arithmetic.
     Alu(AluModifiers),
-    /// Of packed arithmetic.
+    /// Modifiers of packed arithmetic.
     Packed(PackedModifiers),
-    /// Of matrix multiplication on CDNA.
+    /// Modifiers of matrix multiplication on CDNA.
     Matrix(MatrixModifiers),
     /// The second half of a VOPD instruction.
     Dual(DualHalf),
-    /// Of interpolation: `wait_exp` and what other arithmetic has.
+    /// Modifiers of interpolation: `wait_exp`, and those of vector arithmetic.
     Interp(u8, AluModifiers),
-    /// Of scalar memory accesses.
+    /// Modifiers of scalar memory accesses.
     ScalarMemory(ScalarMemoryModifiers),
-    /// Of accesses to LDS.
+    /// Modifiers of accesses to LDS.
     Lds(LdsModifiers),
-    /// Of accesses to flat, global or scratch memory.
+    /// Modifiers of accesses to flat, global or scratch memory.
     Memory(MemoryModifiers),
-    /// Of accesses to buffers.
+    /// Modifiers of accesses to buffers.
     Buffer(BufferModifiers),
 }
 
@@ -193,7 +193,7 @@ pub struct AluModifiers {
 /// Data-parallel primitives: the first source comes from other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dpp {
-    /// One of the patterns for rows of 16 lanes.
+    /// Pattern for rows of 16 lanes.
     Row {
         /// The pattern, 9 bits.
         control: u16,
@@ -233,7 +233,7 @@ pub enum SdwaSelect {
     Byte(u8),
     /// A word of 16 bits.
     Word(u8),
-    /// All of it.
+    /// The whole register.
     Dword,
 }
 
@@ -274,7 +274,7 @@ pub struct DualHalf {
     pub operands: Vec<Operand>,
 }
 
-/// How an access uses the caches.
+/// Cache policy of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePolicy {
     /// Bits that gfx9 and gfx11 call `glc`, `slc`, `dlc`, `scc` (on gfx942 `sc0`, `nt`, `sc1`).
@@ -288,7 +288,7 @@ pub enum CachePolicy {
         /// `scc` or `sc1`.
         scc: bool,
     },
-    /// Gfx12's.
+    /// Policy on gfx12.
     Hint {
         /// Temporal hint, or whether an atomic operation returns.
         temporal: u8,

@@ -8,9 +8,10 @@
 //! their sizes and modifiers. Its [`Display`](std::fmt::Display) is the text of LLVM's
 //! disassembler, with which tests compare it. Invalid words are a [`DecodeError`], never a guess.
 //!
-//! Graphics instructions do not decode yet: images (MIMG, VIMAGE, VSAMPLE), exports, interpolation
-//! on gfx9, and loads of parameters (LDSDIR). Some others decode, but executing them is a fault that
-//! names them: matrices, conversions of 8-bit floats, typed buffers, global data share.
+//! Graphics instructions do not decode: images (MIMG, VIMAGE, VSAMPLE), exports, interpolation on
+//! gfx9, and loads of parameters (LDSDIR). Others decode, but executing them is a fault that names
+//! them, such as products of matrices: `docs/emulator.md`, "AMD instructions that are missing", lists
+//! them.
 //!
 //! Sources, unless a file names another: AMD's "Instruction Set Architecture" manuals of each
 //! generation, and LLVM's "User Guide for AMDGPU Backend".

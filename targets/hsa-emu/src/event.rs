@@ -1,4 +1,4 @@
-//! Events of the system: all handlers are called, and one of them has to accept an event.
+//! System events. Every handler is called, and at least one must accept the event.
 
 use std::ffi::c_void;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ pub(crate) type Callback =
 /// The handlers of events.
 #[derive(Default)]
 pub(crate) struct Events {
-    /// Functions, and their data.
+    /// Functions with their data.
     handlers: Mutex<Vec<(Callback, usize)>>,
 }
 
@@ -31,10 +31,10 @@ impl Events {
         lock(&self.handlers).clear();
     }
 
-    /// Reports an event of this kind, whose data of all kinds begin alike.
+    /// Reports an event of this kind. The structures of all kinds begin with the same fields.
     ///
     /// # Errors
-    /// No handler has accepted it.
+    /// Every handler has rejected the event.
     pub(crate) fn report(
         &self,
         kind: hsa_amd_event_type_t,
@@ -49,7 +49,7 @@ impl Events {
             // SAFETY: the program's function takes an event and its data.
             unsafe { call(&raw const event, data as *mut c_void) }
         });
-        // All are called, independently of each other's results.
+        // Every handler is called, whatever the others return.
         let answers: Vec<_> = answers.collect();
         let is_accepted = answers.contains(&HSA_STATUS_SUCCESS);
         is_accepted.then_some(()).ok_or(Status::ERROR)

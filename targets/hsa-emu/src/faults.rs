@@ -12,7 +12,7 @@ pub(crate) fn of_call(function: &str) -> Option<Status> {
     FAULTS.of_call(function).map(Status)
 }
 
-/// Why the failures of the environment are not injected.
+/// Error in the environment's list of failures, if any.
 pub(crate) fn invalid() -> Option<SettingError> {
     FAULTS.check().err()
 }

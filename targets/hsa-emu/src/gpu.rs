@@ -1,4 +1,4 @@
-//! An emulated GPU, and how programs in this process add one.
+//! Emulated GPUs, and the options with which programs in this process add one.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,26 +14,25 @@ use crate::spec::Spec;
 use crate::status::{Answer, Status};
 use gcn_emu::{AddressSpace, Arch, Descriptor, Fault, Machine, Options};
 
-/// Receives what the driver says: a line, such as a fault of a kernel.
+/// A function that receives the driver's messages, one line each, such as a kernel's fault.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The handle of the processor; GPU `n` has the n-th after [`FIRST_GPU`].
+/// The processor's handle. GPU `n` has handle `FIRST_GPU + n`.
 pub(crate) const CPU: u64 = 0x0a9e_0001;
 const FIRST_GPU: u64 = 0x0a9e_1000;
 
-/// The properties of a GPU.
+/// Options of a GPU.
 #[derive(Clone)]
 pub struct GpuOptions {
-    /// Those of the machine.
+    /// Options of the emulated machine.
     pub machine: Options,
-    /// Its memory in bytes.
+    /// Memory size in bytes.
     pub memory: u64,
-    /// Whether programs may rely on nothing that HSA does not promise. Then it has one copy engine, which performs
-    /// copies in order, whatever they wait for; packets must be published before the doorbell rings, declare that
-    /// both sides see each other's writes, and stay until their kernel has ended; and a signal in use cannot be
-    /// destroyed.
+    /// Whether the GPU guarantees only what HSA promises. A strict GPU has one copy engine, which performs copies in
+    /// order, whatever they wait for. Packets must be published before the doorbell rings, declare that both sides
+    /// see each other's writes, and stay until their kernel has ended. A signal in use cannot be destroyed.
     pub is_strict: bool,
-    /// What becomes of what the driver says.
+    /// Receives the driver's messages.
     pub report: Report,
 }
 
@@ -41,7 +40,7 @@ pub struct GpuOptions {
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) name: String,
-    /// The address of its descriptor.
+    /// Address of the kernel descriptor.
     pub(crate) object: u64,
     pub(crate) descriptor: Descriptor,
 }
@@ -56,14 +55,14 @@ pub(crate) struct Gpu {
     pub(crate) is_strict: bool,
     pub(crate) report: Report,
     pub(crate) memory: Arc<Memory>,
-    /// Its slot in memory.
+    /// Slot of the GPU in the address space.
     pub(crate) slot: usize,
     pub(crate) machine: Machine,
     pub(crate) kernels: RwLock<HashMap<u64, Arc<Kernel>>>,
     pub(crate) running: Arc<RunningKernels>,
-    /// The copy engines: one for each direction, or for all.
+    /// Copy engines, one for each direction; a strict GPU uses the first only.
     engines: [Engine; 2],
-    /// The queue of copies that are kernels.
+    /// Engine for copies that hardware performs by kernels.
     blits: Engine,
     fault: Mutex<Option<Fault>>,
 }
@@ -109,7 +108,7 @@ impl Gpu {
         })
     }
 
-    /// Its handle.
+    /// The agent's handle.
     pub(crate) fn agent(&self) -> hsa_agent_t {
         agent_of(self.number)
     }
@@ -118,22 +117,22 @@ impl Gpu {
         Owner::Gpu(self.slot)
     }
 
-    /// The product's name.
+    /// Product name.
     pub(crate) fn product(&self) -> String {
         format!("emulated {}", self.arch)
     }
 
-    /// The engine for copies to it, or from it.
+    /// Copy engine for one direction.
     pub(crate) fn engine(&self, is_to_host: bool) -> &Engine {
         &self.engines[usize::from(is_to_host && !self.is_strict)]
     }
 
-    /// The engine for copies that are kernels.
+    /// Engine for copies that hardware performs by kernels.
     pub(crate) fn blits(&self) -> &Engine {
         &self.blits
     }
 
-    /// The kernel with this object.
+    /// Looks up a kernel by the address of its descriptor.
     pub(crate) fn kernel(&self, object: u64) -> Answer<Arc<Kernel>> {
         let kernels = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
         let found = kernels.get(&object).cloned();
@@ -146,25 +145,25 @@ impl Gpu {
         (self.report)(&fault.to_string());
     }
 
-    /// The first fault of a kernel, if there was one.
+    /// First fault of a kernel, if any.
     pub(crate) fn fault(&self) -> Option<Fault> {
         lock(&self.fault).clone()
     }
 
-    /// Whether it may use all of the range, which must be in one allocation.
+    /// Whether the GPU may use the whole range, which must be in one allocation.
     pub(crate) fn may_use(&self, address: u64, len: u64) -> bool {
         self.memory.may_use(self.slot, address, len)
     }
 }
 
-/// The handle of a GPU.
+/// Handle of a GPU's agent.
 pub(crate) fn agent_of(number: u32) -> hsa_agent_t {
     hsa_agent_t {
         handle: FIRST_GPU + u64::from(number),
     }
 }
 
-/// The number of the GPU with a handle.
+/// Number of the GPU that a handle names.
 pub(crate) fn number_of(agent: hsa_agent_t) -> Option<u32> {
     let number = agent.handle.checked_sub(FIRST_GPU)?;
     u32::try_from(number).ok()

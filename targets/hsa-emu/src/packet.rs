@@ -33,7 +33,7 @@ unsafe impl Sync for Place {}
 
 impl Place {
     /// # Safety
-    /// There is a packet's memory, aligned to its size, as long as this and its copies are used.
+    /// The address points to a packet, aligned to its size, which outlives this value and its copies.
     pub(crate) unsafe fn new(at: *mut u8) -> Self {
         Self(at)
     }
@@ -48,25 +48,26 @@ impl Place {
         unsafe { AtomicU16::from_ptr(self.0.cast()) }
     }
 
-    /// The header. Edge: *packet*.
+    /// Loads the header.
     pub(crate) fn load_header(self) -> u16 {
-        // Acquire pairs with the release of the program, which publishes the packet.
+        // Acquire: edge *packet*; the program's release of the header publishes the packet.
         self.header().load(Ordering::Acquire)
     }
 
     /// Marks the place as free.
     pub(crate) fn free(self) {
-        // Release: the packet was read before.
+        // Release: edge *free packet*; the packet was read before. The other end is the program's acquire of
+        // the header.
         let invalid = HSA_PACKET_TYPE_INVALID as u16;
         self.header().store(invalid, Ordering::Release);
     }
 
-    /// All words.
+    /// Loads all words.
     pub(crate) fn words(self) -> Words {
         std::array::from_fn(|at| {
             // SAFETY: within the packet, which is aligned.
             let word = unsafe { AtomicU32::from_ptr(self.0.add(4 * at).cast()) };
-            // Relaxed: the header orders it.
+            // Relaxed: edge *packet* orders it.
             word.load(Ordering::Relaxed)
         })
     }
@@ -76,11 +77,11 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Kernel(hsa_kernel_dispatch_packet_t),
-    /// All signals have to be 0.
+    /// Waits until all signals are 0.
     And(hsa_barrier_and_packet_t),
-    /// One of them.
+    /// Waits until one of the signals is 0.
     Or(hsa_barrier_and_packet_t),
-    /// A condition for a signal's value.
+    /// Waits for a condition of a signal's value.
     Value(hsa_amd_barrier_value_packet_t),
 }
 
@@ -122,7 +123,7 @@ impl Packet {
 /// A packet's type.
 ///
 /// # Safety
-/// It has the size of a packet, and any bytes are valid: its fields are numbers, handles and addresses.
+/// The type has the size of a packet. Any bytes are valid: fields are numbers, handles and addresses.
 unsafe trait FromWords {}
 
 // SAFETY: numbers, handles and an address.

@@ -1,4 +1,4 @@
-//! The state of the process: agents, and what programs have created.
+//! Process-wide state: agents, and the objects that programs have created.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -50,23 +50,23 @@ pub(crate) struct Runtime {
     pub(crate) signals: Arc<Signals>,
     pub(crate) events: Arc<Events>,
     pub(crate) handlers: Arc<Handlers>,
-    /// By their numbers, which are never used again.
+    /// GPUs by number; numbers are never reused.
     gpus: RwLock<BTreeMap<u32, Arc<Gpu>>>,
     next_gpu: AtomicU32,
-    /// By their addresses.
+    /// Queues by address.
     queues: RwLock<HashMap<usize, AnyQueue>>,
     /// Readers, and code objects of HSA 1.0.
     pub(crate) readers: Mutex<HashMap<u64, CodeObject>>,
     pub(crate) executables: Mutex<BTreeMap<u64, Executable>>,
     /// Signal groups: the handles of their signals.
     pub(crate) groups: Mutex<HashMap<u64, Vec<hsa_signal_t>>>,
-    /// For copies within the host's memory.
+    /// Engine for copies within the host's memory.
     host_engine: OnceLock<Option<Engine>>,
-    /// The maximum of the host's memory that was allocated at a time, in bytes.
+    /// Peak of allocated host memory, in bytes.
     most_pinned: AtomicU64,
-    /// Calls of `hsa_init` without one of `hsa_shut_down`.
+    /// Calls of `hsa_init` that no `hsa_shut_down` has matched yet.
     users: Mutex<u32>,
-    /// The process that has called `hsa_init`; 0 before. A child that it forks has none of its threads.
+    /// ID of the process that has called `hsa_init`; 0 before. A forked child has none of its threads.
     started_in: AtomicU32,
 }
 
@@ -129,7 +129,7 @@ impl Runtime {
         }
     }
 
-    /// The agent whose memory it is.
+    /// Agent that owns memory.
     pub(crate) fn owner(&self, owner: Owner) -> Option<hsa_agent_t> {
         match owner {
             Owner::Cpu => Some(hsa_agent_t { handle: CPU }),
@@ -141,13 +141,13 @@ impl Runtime {
         }
     }
 
-    /// Whether programs may rely on nothing that HSA does not promise.
+    /// Whether a GPU is strict, see [`GpuOptions::is_strict`].
     pub(crate) fn is_strict(&self) -> bool {
         let gpus = self.gpus.read().unwrap_or_else(PoisonError::into_inner);
         gpus.values().any(|gpu| gpu.is_strict)
     }
 
-    /// What queues share.
+    /// State that all queues share.
     pub(crate) fn shared(&self) -> Shared {
         Shared {
             memory: Arc::clone(&self.memory),
@@ -230,14 +230,14 @@ impl Runtime {
         self.most_pinned.fetch_max(used, Ordering::Relaxed);
     }
 
-    /// Begins to use the runtime, whose GPUs `add` adds if there are none.
+    /// Adds a user of the runtime. `add` adds the GPUs if there are none.
     ///
     /// # Errors
-    /// Those of `add`, and that the runtime is another process's.
+    /// `add` fails, or the runtime belongs to another process.
     pub(crate) fn start(&self, add: impl FnOnce() -> Answer) -> Answer {
         let mut users = lock(&self.users);
         let process = std::process::id();
-        // Acquire pairs with the release below, on another thread.
+        // Acquire: edge *started*, of a call on another thread.
         let started = self.started_in.load(Ordering::Acquire);
         if started != 0 && started != process {
             return Err(Status::ERROR);
@@ -254,18 +254,19 @@ impl Runtime {
             return Err(Status::OUT_OF_RESOURCES);
         }
         *users = next;
-        // Release pairs with the acquire of `started`.
+        // Release: edge *started*; GPUs and handlers are there.
         self.started_in.store(process, Ordering::Release);
         Ok(())
     }
 
-    /// Ends one use of the runtime; with the last one, destroys what programs have created.
+    /// Removes a user of the runtime. The last one destroys all objects that programs have created.
     pub(crate) fn shut_down(&self) -> Answer {
         let mut users = lock(&self.users);
         *users = users.checked_sub(1).ok_or(Status::NOT_INITIALIZED)?;
         if *users > 0 {
             return Ok(());
         }
+        // Release: edge *started*; a thread that finds 0 gets an error and uses nothing.
         self.started_in.store(0, Ordering::Release);
         let queues = self.queues.write();
         let queues = std::mem::take(&mut *queues.unwrap_or_else(PoisonError::into_inner));
@@ -284,7 +285,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// The number of unfreed resources.
+    /// Number of unfreed resources.
     fn held(&self) -> u64 {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         // Each queue of a GPU has a signal of its own.
@@ -307,7 +308,7 @@ impl Runtime {
 pub(crate) fn started() -> Answer<&'static Runtime> {
     let runtime = RUNTIME.get().and_then(|runtime| runtime.as_ref().ok());
     let runtime = runtime.ok_or(Status::NOT_INITIALIZED)?;
-    // Acquire pairs with the release of `hsa_init`, on another thread.
+    // Acquire: edge *started*, of `hsa_init` on another thread.
     let is_started = runtime.started_in.load(Ordering::Acquire) == std::process::id();
     is_started.then_some(runtime).ok_or(Status::NOT_INITIALIZED)
 }
@@ -320,15 +321,15 @@ pub(crate) fn unstarted() -> Answer<&'static Runtime> {
     })
 }
 
-/// What a panic said.
+/// Message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("a panic")
 }
 
-/// A function that may be called at any time: its result in C's form. A fault of the emulator's own is an error of
-/// the function, since a panic must not reach C.
+/// Runs a function that may be called at any time, and returns its status. A panic becomes an error, since it must
+/// not reach C.
 pub(crate) fn answer_always(function: &str, run: impl FnOnce() -> Answer) -> hsa_status_t {
     calls::add(function);
     let answer = catch_unwind(AssertUnwindSafe(|| match faults::of_call(function) {
@@ -348,7 +349,7 @@ pub(crate) fn answer_always(function: &str, run: impl FnOnce() -> Answer) -> hsa
     answer.err().unwrap_or(Status::SUCCESS).0
 }
 
-/// A function of the started runtime.
+/// Runs a function that requires the started runtime, and returns its status.
 pub(crate) fn answer(function: &str, run: impl FnOnce(&'static Runtime) -> Answer) -> hsa_status_t {
     answer_always(function, || run(started()?))
 }
@@ -517,7 +518,7 @@ pub struct Counts {
     pub faults: u64,
     /// Unfinished copies.
     pub copies: u64,
-    /// The maximum of the host's memory that was allocated at a time, in bytes.
+    /// Peak of allocated host memory, in bytes.
     pub most_pinned: u64,
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn max_packets() -> u32 {
     PACKETS.as_ref().copied().unwrap_or(MAX_PACKETS)
 }
 
-/// Why they are not those of the environment.
+/// Error in the environment's settings, if any.
 pub(crate) fn invalid() -> Option<SettingError> {
     PACKETS.as_ref().err().cloned()
 }

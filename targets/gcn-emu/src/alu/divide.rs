@@ -16,7 +16,7 @@ use super::table::arithmetic;
 use super::value::F16;
 use crate::isa::ValuOp;
 
-/// What the widths differ in.
+/// Limits that depend on the width.
 struct Limits {
     /// The exponent of the factor.
     factor: i32,
@@ -111,7 +111,7 @@ fn scale_double(a: f64, denominator: f64, numerator: f64) -> (f64, bool) {
     (result_of([a], scaled_double(a, factor)), lacks)
 }
 
-/// A sum, and what rounding it left out. The latter is exact.
+/// Returns a sum and its rounding error. The error is exact.
 #[inline(always)]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -119,7 +119,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
-/// Of the two doubles next to `value + rest` the one whose last bit is 1, unless the rest is zero.
+/// Rounds `value + rest` to odd: to the neighbour whose last bit is 1, unless the rest is zero.
 #[inline(always)]
 fn odd(value: f64, rest: f64) -> f64 {
     let bits = value.to_bits();
@@ -153,7 +153,7 @@ fn fmas_double(a: f64, b: f64, c: f64, lacks: bool) -> f64 {
     let fused = a.mul_add(b, c);
     let product = a * b;
     let (sum, rest) = two_sum(product, c);
-    // What `fused` leaves out of the exact sum; scaled operands do not make it subnormal.
+    // Rounding error of `fused`; scaled operands do not make it subnormal.
     let rest = (sum - fused) + (rest + a.mul_add(b, -product));
     let factor = missing_factor(c.biased(), 1023, DOUBLE.factor);
     let scaled = scaled_double(fused, factor);
@@ -168,7 +168,7 @@ fn fmas_double(a: f64, b: f64, c: f64, lacks: bool) -> f64 {
     result_of([a, b, c], if lacks { scaled + correction } else { fused })
 }
 
-/// What a quotient is for these operands, of which none is a NaN.
+/// Class of a quotient whose operands are no NaNs.
 #[derive(Clone, Copy, PartialEq)]
 enum Quotient {
     Ordinary,

@@ -1,4 +1,4 @@
-//! What floats of 32 and of 64 bits have in common.
+//! Operations on floats of 32 and of 64 bits.
 //!
 //! A NaN as an operand makes the result that NaN, the first one of several, and quiet. Operands that
 //! are none have a positive NaN as a result. Functions follow these rules on any machine.

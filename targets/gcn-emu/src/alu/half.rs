@@ -10,27 +10,27 @@ use super::table::arithmetic;
 use super::value::{BF16, F16, odd_single};
 use crate::isa::ValuOp;
 
-/// A function of one.
+/// Applies a function to one half.
 #[inline(always)]
 pub(crate) fn unary(a: F16, function: impl Fn(f32) -> f32) -> F16 {
     let a = a.single();
     F16::nearest(result_of([a], function(a)))
 }
 
-/// A function of two.
+/// Applies a function to two halves.
 #[inline(always)]
 pub(crate) fn binary(a: F16, b: F16, function: impl Fn(f32, f32) -> f32) -> F16 {
     let [a, b] = [a, b].map(F16::single);
     F16::nearest(result_of([a, b], function(a, b)))
 }
 
-/// One of two.
+/// Selects one of two halves.
 #[inline(always)]
 pub(crate) fn select(a: F16, b: F16, function: impl Fn(f32, f32) -> f32) -> F16 {
     F16::nearest(function(a.single(), b.single()))
 }
 
-/// One of three.
+/// Selects one of three halves.
 #[inline(always)]
 fn select3(a: F16, b: F16, c: F16, function: impl Fn([f32; 3]) -> f32) -> F16 {
     F16::nearest(function([a, b, c].map(F16::single)))

@@ -76,7 +76,7 @@ pub(crate) type Function = unsafe fn(&Operands) -> u64;
 /// Performs an operation of packed arithmetic with the modifiers, for the active lanes. Returns 0.
 ///
 /// # Safety
-/// As for [`Function`].
+/// Same requirements as [`Function`].
 pub(crate) type PackedFunction = unsafe fn(&Operands, &PackedModifiers) -> u64;
 
 /// Code of a [`Function`], for any machine and for those with vector instructions.

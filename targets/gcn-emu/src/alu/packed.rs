@@ -9,13 +9,13 @@ use super::single;
 use super::value::{BF16, F16};
 use crate::isa::PackedOp;
 
-/// A function of each half.
+/// Applies a function to each half of two operands.
 #[inline(always)]
 fn both<A: Copy, B: Copy, R>(a: [A; 2], b: [B; 2], one: impl Fn(A, B) -> R) -> [R; 2] {
     [one(a[0], b[0]), one(a[1], b[1])]
 }
 
-/// A function of each half.
+/// Applies a function to each half of three operands.
 #[inline(always)]
 fn all<T: Copy, R>(a: [T; 2], b: [T; 2], c: [T; 2], one: impl Fn(T, T, T) -> R) -> [R; 2] {
     [one(a[0], b[0], c[0]), one(a[1], b[1], c[1])]

@@ -1,7 +1,7 @@
 //! The macro that reads the table of packed arithmetic.
 //!
 //! The modifiers of an instruction select the half of a source for each half of the result, and
-//! negate it. A parameter's type says what the source is:
+//! negate it. A parameter's type determines the source:
 //!
 //! | type | source |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `[f32; 2]`, `[u32; 2]` | two rows |
 //! | `u32`, `i32`, `f32` | a row |
 //! | [`Parts`] | a row of small integers |
-//! | [`Mixed`] | a row, of which the modifiers tell what it is |
+//! | [`Mixed`] | a row, whose type the modifiers select |
 
 use super::table::{Lanes, Outcome};
 use super::value::{BF16, F16};
@@ -23,7 +23,7 @@ pub(super) trait PackedParameter {
     /// Its value in a lane. `source` is the number of its source.
     ///
     /// # Safety
-    /// As for [`PackedFunction`](super::PackedFunction).
+    /// Same requirements as [`PackedFunction`](super::PackedFunction).
     unsafe fn of(modifiers: &PackedModifiers, lanes: &Lanes, source: usize, at: usize) -> Self;
 
     /// Whether it may have these bits of `neg_lo` and `neg_hi`.

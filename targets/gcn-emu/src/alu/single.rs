@@ -52,7 +52,7 @@ fn fma_zero(a: f32, b: f32, c: f32) -> f32 {
     if has_zero(a, b) { c } else { fma(a, b, c) }
 }
 
-/// Of the coordinates in a cube the one with the largest magnitude: 0 to 2.
+/// Index of the coordinate with the largest magnitude: 0 to 2.
 #[inline(always)]
 fn major_axis(x: f32, y: f32, z: f32) -> usize {
     if z.abs() >= x.abs() && z.abs() >= y.abs() {

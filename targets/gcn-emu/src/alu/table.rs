@@ -2,10 +2,10 @@
 
 use super::{LANES, Lane, Operands, Type};
 
-/// Lanes whose code is laid out together: the bits of a mask for them are one word.
+/// Number of lanes that are computed together: their mask is one word.
 const HALF: usize = 32;
 
-/// As many active lanes as this, or fewer, are computed one at a time.
+/// Maximum number of active lanes that are computed one at a time.
 const FEW: u32 = 4;
 
 /// The operands of 32 lanes, or of those that are left.
@@ -41,7 +41,7 @@ pub(super) trait Parameter {
     /// Its value in a lane. `next` is the number of its source, which it increments if it has one.
     ///
     /// # Safety
-    /// As for [`Function`](super::Function).
+    /// Same requirements as [`Function`](super::Function).
     unsafe fn of(lanes: &Lanes, next: &mut usize, at: usize) -> Self;
 }
 
@@ -113,23 +113,23 @@ impl Outcome for bool {
     }
 }
 
-/// What an operation does in a lane.
+/// Function of an operation in one lane.
 pub(super) trait LaneFunction {
-    /// What is the same for all lanes.
+    /// Arguments that are the same for all lanes.
     type Context: Copy;
     type Result: Outcome;
 
     /// The result in a lane, without any other effect.
     ///
     /// # Safety
-    /// As for [`Function`](super::Function).
+    /// Same requirements as [`Function`](super::Function).
     unsafe fn call(context: &Self::Context, lanes: &Lanes, at: usize) -> Self::Result;
 }
 
 /// Applies a function to each active lane. Returns the bits of the mask.
 ///
 /// # Safety
-/// As for [`Function`](super::Function), and this machine is an `M`.
+/// Same requirements as [`Function`](super::Function), and this machine is an `M`.
 #[inline(always)]
 pub(super) unsafe fn each<F: LaneFunction, M: Machine>(
     operands: &Operands,
@@ -155,7 +155,7 @@ pub(super) unsafe fn each<F: LaneFunction, M: Machine>(
 /// Applies a function to active lanes one at a time.
 ///
 /// # Safety
-/// As for [`Function`](super::Function).
+/// Same requirements as [`Function`](super::Function).
 #[inline(always)]
 unsafe fn each_of_few<F: LaneFunction>(operands: &Operands, context: &F::Context) -> u64 {
     let (mut mask, mut rest) = (0, operands.exec);
@@ -183,7 +183,7 @@ unsafe fn each_of_few<F: LaneFunction>(operands: &Operands, context: &F::Context
 /// Applies a function to the active lanes of a half, together.
 ///
 /// # Safety
-/// As for [`Function`](super::Function), and this machine is an `M`.
+/// Same requirements as [`Function`](super::Function), and this machine is an `M`.
 #[inline(always)]
 unsafe fn each_of_half<F: LaneFunction, M: Machine>(
     operands: &Operands,

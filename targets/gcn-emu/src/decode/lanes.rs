@@ -14,14 +14,14 @@ const DPP16: u16 = 250;
 const DPP8: u16 = 233;
 const DPP8_FETCH_INACTIVE: u16 = 234;
 
-/// The first source of an instruction of 32 bits, and what comes with it.
+/// First source of a 32-bit instruction, with modifiers.
 #[derive(Default)]
 pub(super) struct FirstSource {
-    /// Its number as an operand.
+    /// Operand number.
     pub(super) number: u16,
-    /// Negated, absolute and sign-extended, of both sources.
+    /// Flags of both sources: negated, absolute, sign-extended.
     pub(super) signs: [[bool; 3]; 2],
-    /// The second source is a scalar register.
+    /// Whether the second source is a scalar register.
     pub(super) scalar_second: bool,
     /// The register to which SDWA writes the result of a comparison.
     pub(super) compare_dst: Option<u16>,

@@ -221,8 +221,8 @@ fn parts(reader: &mut Reader<'_>, op: FlatOp, access: &Access) -> Decoded {
     })
 }
 
-/// Gfx908's atomic operations on floats do not return, and those of gfx90a have no `scc`. Only
-/// those on 64 bits access flat memory.
+/// Rejects modifiers of atomic operations on floats. On gfx908 these do not return, and on gfx90a they have no
+/// `scc`. Only those on 64 bits access flat memory.
 fn check_float_atomic(arch: Arch, row: &Row, access: &Access) -> Result<(), DecodeErrorKind> {
     if !is_float_atomic(row) {
         return Ok(());
@@ -240,7 +240,7 @@ fn check_float_atomic(arch: Arch, row: &Row, access: &Access) -> Result<(), Deco
     Ok(())
 }
 
-/// Whether it is one of the atomic operations on floats that gfx908 or gfx90a introduced.
+/// Whether an operation is an atomic on floats that gfx908 or gfx90a introduced.
 pub(super) fn is_float_atomic(row: &Row) -> bool {
     let names = ["add_f32", "pk_add_f16", "_f64"];
     row.has(Flag::atomic) && names.iter().any(|name| row.name.ends_with(name))
@@ -258,7 +258,7 @@ fn access_operands(
     let mut operands = Vec::new();
     let accumulation = access.accumulation;
     let has_dst = (!row.has(Flag::atomic) || access.returns) && !access.modifiers.lds;
-    // These spread a matrix over all lanes.
+    // Transposing loads spread a matrix over all lanes.
     let transposes = row.name.contains("load_tr_") && reader.mask_registers() == 2;
     for &kind in row.dst.iter().filter(|_| has_dst) {
         let kind = if transposes { kind.halved() } else { kind };

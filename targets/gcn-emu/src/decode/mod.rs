@@ -27,7 +27,7 @@ use crate::arch::{Generation, Target};
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::inst::{Encoding, Inst, Modifiers, Op, Operand};
 
-/// What the decoders of encodings return; errors have no address yet.
+/// Result of an encoding's decoder. Errors have no address yet.
 type Decoded = Result<Parts, DecodeErrorKind>;
 
 /// An instruction without its address.

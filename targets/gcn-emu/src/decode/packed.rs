@@ -72,9 +72,9 @@ fn matrix(reader: &mut Reader<'_>, row: &Row, word: u64) -> Operands {
 /// The role of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Matrix {
-    /// One of the two that are multiplied.
+    /// Factor.
     Factor,
-    /// The result, or what is added to it.
+    /// Result or addend.
     Result,
 }
 

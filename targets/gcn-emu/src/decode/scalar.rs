@@ -137,7 +137,7 @@ pub(super) fn smem(reader: &mut Reader<'_>) -> Decoded {
         Generation::Gfx11 => (Some(register), Some(signed(word, 32, 21))),
         Generation::Gfx12 => (Some(register), Some(signed(word, 32, 24))),
     };
-    // Elsewhere the null register stands for none.
+    // On other generations the null register stands for no register.
     let offset_register = offset_register.filter(|&register| match generation {
         Generation::Gfx9 => true,
         Generation::Gfx11 => register != 124 || offset == Some(0),

@@ -21,7 +21,7 @@ pub(super) fn vop1(reader: &mut Reader<'_>) -> Decoded {
         Generation::Gfx9 => 0x140,
         Generation::Gfx11 | Generation::Gfx12 => 0x180,
     };
-    // Behind that follow numbers of other encodings.
+    // Numbers of other encodings follow.
     if bits(word, 9, 8) >= 0x80 {
         return Err(UNKNOWN);
     }
@@ -187,7 +187,8 @@ pub(super) fn vop3(reader: &mut Reader<'_>) -> Decoded {
     let unused = (halves || selects) && unused_selection(row, modifiers.op_sel);
     // Operations without operands have no fields.
     let fields = row.dst.is_empty() && bits(word, 0, 8) != 0;
-    // These have signs of the first source alone, and the byte that they convert.
+    // Comparisons of classes and conversions of bytes have signs of the first source only; the latter select
+    // the byte.
     let class = !gfx9
         && (["v_cmp_class_f32", "v_cmp_class_f64"].contains(&row.name) && (neg | abs) & 2 != 0
             || selects_byte(row) && (modifiers.op_sel & 12 != 0 || modifiers.clamp));
@@ -271,7 +272,7 @@ fn takes_signs(row: &Row, kind: Kind) -> bool {
 
 /// Whether a bit that selects a half belongs to no source.
 fn unused_selection(row: &Row, op_sel: u8) -> bool {
-    // These also read their destination.
+    // Conversions with stochastic rounding also read their destination.
     let reads_dst = row.name.starts_with("v_cvt_sr_");
     let sources = row.src.len() + usize::from(reads_dst);
     // Masks have no halves.

@@ -75,7 +75,7 @@ pub enum Kind {
     Delay,
     /// Dependency counters to wait for.
     Depctr,
-    /// Which operands use the index register.
+    /// Operands that use the index register.
     GprIndex,
     /// A field of a hardware register.
     HwReg,
@@ -141,59 +141,59 @@ impl Kind {
 #[expect(non_camel_case_types, reason = "as they are written in the tables")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flag {
-    /// Its result may be clamped.
+    /// Allows clamping of the result.
     clamp,
-    /// Its result may be multiplied by 2, 4 or 1/2.
+    /// Allows multiplication of the result by 2, 4 or 1/2.
     omod,
-    /// It selects halves of its operands.
+    /// Selects halves of operands.
     op_sel,
-    /// It has no form with 64 bits.
+    /// Lacks a 64-bit form.
     e32,
-    /// It has no form with 64 bits on gfx11 and gfx12.
+    /// Lacks a 64-bit form on gfx11 and gfx12.
     e32_rdna,
-    /// On gfx9 it accepts signs of operands, and ignores them.
+    /// Accepts and ignores signs of operands on gfx9.
     signs_gfx9,
-    /// On gfx12 it accepts signs of operands, and ignores them.
+    /// Accepts and ignores signs of operands on gfx12.
     signs_gfx12,
-    /// It has no form with DPP, although its operands fit.
+    /// Lacks a form with DPP, although the operands fit.
     no_dpp,
-    /// It has no form with SDWA, although its operands fit.
+    /// Lacks a form with SDWA, although the operands fit.
     no_sdwa,
-    /// It has a form with DPP, although operands have 64 bits.
+    /// Allows DPP, although operands have 64 bits.
     dpp64,
-    /// It moves accumulation registers.
+    /// Moves accumulation registers.
     acc,
-    /// It takes the signs of its packed operands' halves.
+    /// Allows negation of the halves of packed operands.
     neg,
-    /// It mixes 16-bit and 32-bit floats.
+    /// Mixes 16-bit and 32-bit floats.
     mix,
-    /// It multiplies matrices (CDNA).
+    /// Multiplies matrices (CDNA).
     mfma,
-    /// It multiplies sparse matrices (CDNA).
+    /// Multiplies sparse matrices (CDNA).
     smfmac,
-    /// It multiplies matrices (RDNA).
+    /// Multiplies matrices (RDNA).
     wmma,
-    /// It multiplies sparse matrices (RDNA).
+    /// Multiplies sparse matrices (RDNA).
     swmmac,
-    /// It has two offsets of 8 bits.
+    /// Takes two offsets of 8 bits.
     two_offsets,
-    /// Its offset is a pattern of lanes.
+    /// Takes a pattern of lanes as the offset.
     swizzle,
-    /// It exists for flat addresses.
+    /// Exists for flat addresses.
     flat,
-    /// It exists for global memory.
+    /// Exists for global memory.
     global,
-    /// It exists for scratch memory.
+    /// Exists for scratch memory.
     scratch,
-    /// It reads, changes and writes memory, and returns the old value on request.
+    /// Reads, changes and writes memory, and returns the old value on request.
     atomic,
-    /// It has no operands.
+    /// Takes no operands.
     bare,
-    /// It writes LDS.
+    /// Writes LDS.
     lds,
-    /// It has a form that writes LDS.
+    /// Allows a form that writes LDS.
     to_lds,
-    /// It accesses global data share.
+    /// Accesses global data share.
     gds,
 }
 
@@ -236,7 +236,7 @@ impl Row {
     }
 }
 
-/// For each architecture the row of each number.
+/// Rows by architecture and number.
 pub(crate) type Index = [Vec<Option<u16>>; 6];
 
 /// The index of a table.

@@ -1,9 +1,9 @@
-//! The functions that a wave is in, as far as counting calls needs it.
+//! Call stack of a wave, as far as counting calls needs it.
 //!
 //! Machine code has no frames. A jump that notes where it comes from is a call, and a jump back there is
 //! the return from it.
 
-/// How a wave has jumped.
+/// Kind of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Jump {
     /// A call, which returns to this address.
@@ -12,16 +12,16 @@ pub(super) enum Jump {
     Indirect,
 }
 
-/// A function that a wave is in.
+/// Frame of a function that a wave executes.
 #[derive(Clone, Copy, Debug)]
 struct Function {
-    /// The address to which it returns; none for the kernel.
+    /// Return address; none for the kernel.
     back: Option<u64>,
-    /// The number of the counted call that it is part of; 0 for none.
+    /// Number of the counted call that contains the frame; 0 for none.
     call: u32,
 }
 
-/// The functions that a wave is in, the kernel first.
+/// Call stack of a wave, the kernel first.
 #[derive(Debug)]
 pub(super) struct Calls {
     /// The function whose executions are counted; none if the code has no such function.
@@ -43,12 +43,12 @@ impl Calls {
         }
     }
 
-    /// The number of the counted call that the wave is in; 0 for none.
+    /// Number of the counted call that the wave executes; 0 for none.
     pub(super) fn current(&self) -> u32 {
         self.functions.last().map_or(0, |function| function.call)
     }
 
-    /// The kernel begins at an address. Returns whether it is counted itself.
+    /// Enters the kernel at an address. Returns whether the kernel itself is counted.
     pub(super) fn begin(&mut self, at: u64) -> bool {
         self.enter(at)
     }
@@ -75,7 +75,7 @@ impl Calls {
         }
     }
 
-    /// The last function continues at an address. Returns whether that is a counted call.
+    /// Continues the last function at an address. Returns whether that begins a counted call.
     fn enter(&mut self, at: u64) -> bool {
         let is_counted = self.entry == Some(at);
         if is_counted && let Some(function) = self.functions.last_mut() {

@@ -1,4 +1,4 @@
-//! Code that may be executed, and its steps.
+//! Loaded code, and its instructions lowered to steps.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,13 +14,13 @@ use crate::fault::{CodeLocation, FaultKind};
 /// The most words that an instruction has.
 const MAX_WORDS: usize = 4;
 
-/// The code at some addresses.
+/// A range of code.
 pub(crate) struct Region {
     start: u64,
     words: Box<[u32]>,
-    /// For each size of a wave, the step of the instruction at each word, once it is known.
+    /// Steps for each wave size and word; null until the instruction is first executed.
     steps: [Box<[AtomicPtr<Step>]>; 2],
-    /// Functions by their offsets, in order.
+    /// Functions sorted by offset.
     symbols: Vec<(u64, String)>,
 }
 
@@ -44,7 +44,7 @@ impl Region {
         offset < 4 * self.words.len() as u64 && offset.is_multiple_of(4)
     }
 
-    /// The step of the instruction at an address within the region, or at its end.
+    /// Step of the instruction at an address within the region or at its end.
     #[inline]
     pub(super) fn step(&self, target: Target, address: u64) -> Result<&Step, FaultKind> {
         let at = (address - self.start) as usize / 4;
@@ -55,7 +55,7 @@ impl Region {
         let Some(slot) = steps.get(at) else {
             return Err(FaultKind::NoCode(address, "behind the end of the code"));
         };
-        // Acquire: orders the step's content before, pairs with `make`.
+        // Acquire: edge *step*; the content of a step that `make` has published is visible.
         let step = slot.load(Ordering::Acquire);
         if step.is_null() {
             return self.make(target, address, slot);
@@ -75,7 +75,7 @@ impl Region {
         let end = self.words.len().min(at + MAX_WORDS);
         let inst = decode(target, address, &self.words[at..end]).map_err(FaultKind::Decode)?;
         let new = Box::into_raw(Box::new(lower(inst)?));
-        // Release: publishes the step, pairs with `step`. Acquire: another's step.
+        // Release: edge *step*, publishes the step. Acquire: edge *step*, of a thread that was faster.
         let old = slot.compare_exchange(
             std::ptr::null_mut(),
             new,
@@ -131,7 +131,7 @@ impl Drop for Region {
     }
 }
 
-/// All code of a machine.
+/// Code of a machine.
 #[derive(Default)]
 pub(crate) struct Code {
     regions: RwLock<Vec<Arc<Region>>>,
@@ -146,7 +146,7 @@ impl Code {
         region
     }
 
-    /// Removes code. Waves that execute it go on.
+    /// Removes code. Waves that execute it continue.
     pub(crate) fn remove(&self, region: &Arc<Region>) {
         let mut regions = self.regions.write().unwrap_or_else(PoisonError::into_inner);
         regions.retain(|other| !Arc::ptr_eq(other, region));

@@ -1,4 +1,4 @@
-//! Counting what a wave does on the bus between device and host.
+//! Counts of a wave's traffic on the bus between device and host.
 //!
 //! The wave goes on until it waits for a counter. If that waits for a read of mapped memory, it is a
 //! *serial read*; other reads that are outstanding arrive together with it, whether the instruction
@@ -20,26 +20,26 @@ use super::calls::{Calls, Jump};
 use super::counters::{COUNTERS, Counter, Counters};
 use crate::arch::Generation;
 
-/// The most operations that are remembered: more than counters count.
+/// Maximum number of outstanding operations, more than counters count.
 const MAX_OPERATIONS: usize = 64;
 
-/// Whose memory a lane accesses.
+/// Owner of accessed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The host's, which is mapped.
+    /// Mapped memory of the host.
     Host,
-    /// The device's own global memory.
+    /// Global memory of the device.
     Device,
-    /// The workgroup's, the lane's, or that of the launch, such as arguments.
+    /// LDS, private memory, or memory of the launch such as arguments.
     Other,
 }
 
-/// An operation that is not complete.
+/// An outstanding operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
-    /// A read of mapped memory, by its number.
+    /// Read of mapped memory, with its number.
     Read(u64),
-    /// Another load.
+    /// Load from other memory.
     Load,
     StoreToHost,
     Store,
@@ -51,10 +51,10 @@ impl Operation {
     }
 }
 
-/// The instruction that is being executed.
+/// State of the current instruction.
 #[derive(Debug)]
 struct Current {
-    /// Its address.
+    /// Address of the instruction.
     site: u64,
     active: u64,
     addresses: LaneAddresses,
@@ -65,27 +65,27 @@ struct Current {
     accesses_device: bool,
 }
 
-/// The counts of a wave.
+/// Recorder of a wave's counts.
 #[derive(Debug)]
 pub(super) struct CostRecorder {
     recorder: Recorder<u64>,
     calls: Calls,
     generation: Generation,
-    /// All lanes.
+    /// Lanes of the wave.
     lanes: u64,
     current: Current,
-    /// Operations that are not complete, the oldest first.
+    /// Outstanding operations, the oldest first.
     operations: Vec<(Operation, Counters)>,
     /// The number of reads of mapped memory so far.
     reads: u64,
-    /// What has changed since the last execution of the last load.
+    /// Changes since the last execution of the last load.
     last_load: Change,
     /// The scope of a write-back that no wait has followed.
     written_back: Option<FenceScope>,
 }
 
 impl CostRecorder {
-    /// No counts yet of a wave of these lanes, for calls of a function.
+    /// Creates a recorder for a wave with these lanes. `entry` is the function whose calls are counted.
     pub(super) fn new(generation: Generation, lanes: u64, entry: Option<u64>) -> Self {
         Self {
             recorder: Recorder::default(),
@@ -112,14 +112,14 @@ impl CostRecorder {
         self.recorder
     }
 
-    /// The wave begins at an address with these lanes.
+    /// Begins the wave at an address with these active lanes.
     pub(super) fn begin(&mut self, at: u64, active: u64) {
         if self.calls.begin(at) {
             self.recorder.enter_call(active);
         }
     }
 
-    /// An instruction is about to be executed by these lanes.
+    /// Begins an instruction of these lanes.
     pub(super) fn begin_instruction(&mut self, site: u64, active: u64) {
         let current = &mut self.current;
         current.site = site;
@@ -128,7 +128,7 @@ impl CostRecorder {
         current.accesses_device = false;
     }
 
-    /// The instruction was executed by so many lanes. `jump` is how the wave has jumped, and to where.
+    /// Ends the instruction, which `lanes` lanes have executed. `jump` has the kind of a jump and its target.
     pub(super) fn end_instruction(&mut self, lanes: u32, jump: Option<(Jump, u64)>) {
         if lanes > 0 {
             self.recorder.count_instruction(self.calls.current(), lanes);
@@ -140,7 +140,7 @@ impl CostRecorder {
         }
     }
 
-    /// A lane accesses memory.
+    /// Notes a lane's access to memory.
     pub(super) fn note_access(&mut self, lane: usize, address: u64, owner: Owner) {
         self.current.addresses[lane] = address;
         match owner {
@@ -150,12 +150,12 @@ impl CostRecorder {
         }
     }
 
-    /// An atomic operation of a lane changes memory.
+    /// Notes that a lane's atomic operation has changed memory.
     pub(super) fn note_change(&mut self, lane: usize) {
         self.current.changed |= 1 << lane;
     }
 
-    /// A scalar load, which is one access of the wave.
+    /// Notes a scalar load, which is one access of the wave.
     pub(super) fn scalar_load(&mut self, address: u64, bytes: u32, owner: Owner) {
         self.current.active = 1;
         self.note_access(0, address, owner);
@@ -163,7 +163,7 @@ impl CostRecorder {
         self.load(bytes, Counters::one(counter));
     }
 
-    /// Ends an access whose lanes are noted.
+    /// Ends an access, whose lanes have been noted.
     pub(super) fn end_access(&mut self, action: Action, counters: Counters) {
         match action {
             Action::Load(element) => self.load(element.bytes, counters),
@@ -185,7 +185,7 @@ impl CostRecorder {
         self.note_read(change, counters);
     }
 
-    /// Notes a read that is outstanding.
+    /// Notes an outstanding read.
     fn note_read(&mut self, change: Change, counters: Counters) {
         self.reads += 1;
         self.last_load = change;
@@ -242,7 +242,7 @@ impl CostRecorder {
         }
     }
 
-    /// An instruction on caches.
+    /// Notes an instruction on caches.
     pub(super) fn change_caches(&mut self, effects: CacheEffects) {
         self.written_back = self.written_back.max(effects.writes_back);
         if !effects.invalidates[0] {

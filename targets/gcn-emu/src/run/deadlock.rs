@@ -1,4 +1,4 @@
-//! Detecting waves that wait for each other forever.
+//! Detection of waves that wait for each other forever.
 
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};

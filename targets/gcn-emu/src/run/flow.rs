@@ -1,18 +1,18 @@
-//! What a wave does after an instruction.
+//! Control flow after an instruction.
 
-/// What a wave does after an instruction.
+/// Next step of a wave after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It continues with the next instruction.
+    /// Continue with the next instruction.
     Next,
-    /// It continues where the instruction has set the counter.
+    /// Continue at the program counter that the instruction has set.
     Jump,
-    /// It continues with the next instruction, after other waves.
+    /// Continue with the next instruction after other waves had a turn.
     Yield,
-    /// It repeats the instruction, after other waves.
+    /// Repeat the instruction after other waves had a turn.
     Wait,
-    /// It has ended.
+    /// End of the wave.
     End,
-    /// It has a fault.
+    /// Fault of the wave.
     Fault,
 }

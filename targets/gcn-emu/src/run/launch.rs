@@ -43,7 +43,7 @@ impl RunningKernel {
         }
     }
 
-    /// A fault of no lane.
+    /// Creates a fault at the kernel's entry, which belongs to no lane.
     fn fault_at_begin(&self, workgroup: [u32; 3], kind: FaultKind) -> Fault {
         self.fault(LaneFault {
             workgroup,

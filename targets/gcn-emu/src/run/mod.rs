@@ -4,28 +4,28 @@
 //! |---|---|
 //! | `launch` | a running kernel |
 //! | `workgroup` | a workgroup: its waves, on one OS thread |
-//! | `deadlock` | waves that wait for each other forever |
-//! | `trace` | printing what a lane executes |
-//! | `setup` | the registers of a wave at its begin |
-//! | `code` | code that may be executed, and its steps |
-//! | `lower` | the step for an instruction |
+//! | `deadlock` | detection of waves that wait for each other forever |
+//! | `trace` | printed trace of a lane |
+//! | `setup` | initial registers of a wave |
+//! | `code` | loaded code and its steps |
+//! | `lower` | lowering of instructions to steps |
 //! | `control` | branches, waits, messages, hardware registers |
 //! | `scalar`, `scalar_table`, `scalar_float` | scalar arithmetic |
-//! | `arithmetic`, `vector`, `packed`, `modifiers`, `mode` | vector arithmetic, and its modifiers |
+//! | `arithmetic`, `vector`, `packed`, `modifiers`, `mode` | vector arithmetic, its modifiers, the mode of floats |
 //! | `lanes` | vector instructions across lanes |
 //! | `relative`, `index_mode` | registers at a distance that M0 has |
 //! | `flat`, `buffer`, `lds`, `scalar_memory` | accesses to memory |
-//! | `perform`, `weak` | performing the access of a lane, and the same in weak memory mode |
-//! | `address`, `space` | the memory at an address |
-//! | `access`, `atomic`, `registers` | what an access does, atomic operations, elements in registers |
-//! | `pending`, `caches` | what weak memory mode delays and keeps |
-//! | `costs`, `calls` | what a wave does on the bus, and the calls that it makes |
-//! | `check`, `outstanding` | what the race checker learns of a wave, and what is not complete |
+//! | `perform`, `weak` | access of a lane, directly and in weak memory mode |
+//! | `address`, `space` | memory at an address; address spaces |
+//! | `access`, `atomic`, `registers` | kinds of accesses, atomic operations, elements in registers |
+//! | `pending`, `caches` | delayed accesses and caches of weak memory mode |
+//! | `costs`, `calls` | counts of a wave's bus traffic; its call stack |
+//! | `check`, `outstanding` | clocks of a wave for the race checker, and its outstanding accesses |
 //! | `counters` | counters of outstanding operations |
 //! | `step` | an instruction with resolved operands |
-//! | `group`, `kernel` | what the waves of a workgroup share, and all of a kernel |
+//! | `group`, `kernel` | state shared by the waves of a workgroup, and of a kernel |
 //! | `wave`, `private_memory` | registers and private memory |
-//! | `operand`, `flow` | resolved operands; what a wave does after an instruction |
+//! | `operand`, `flow` | resolved operands; control flow after an instruction |
 //! | `register_counts` | numbers of registers |
 
 mod access;

@@ -6,9 +6,9 @@ use crate::alu::Row;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     None,
-    /// A scalar register by its number as an operand.
+    /// Scalar register, by its operand number.
     Scalar(u8),
-    /// The first row.
+    /// First row of vector registers.
     Vector(u16),
 }
 
@@ -16,11 +16,11 @@ pub(super) enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     None,
-    /// A scalar register by its number as an operand.
+    /// Scalar register, by its operand number.
     Scalar(u8),
-    /// The first row.
+    /// First row of vector registers.
     Vector(u16),
-    /// A constant, and its rows.
+    /// Constant as bits and as rows.
     Constant(u64, Box<[Row; 2]>),
     Special(Special),
 }

@@ -23,7 +23,7 @@ pub(super) struct Packed {
     /// The type of the destination.
     pub(super) kind: Type,
     pub(super) has_floats: bool,
-    /// The first source comes from other lanes.
+    /// DPP of the first source, which comes from other lanes.
     pub(super) dpp: Option<LaneSource>,
 }
 
@@ -32,7 +32,7 @@ const FIRST: usize = 0;
 const RESULT: usize = 8;
 
 impl Packed {
-    /// Executes it.
+    /// Executes the operation.
     pub(super) fn run(&self, wave: &mut Wave) -> Flow {
         if self.has_floats && wave.mode & 0xff != KEEPS_DENORMALS {
             let mode = wave.mode & 0xff;

@@ -5,10 +5,10 @@
 
 use crate::arch::{Generation, Target, Wave};
 
-/// The content of registers and memory that nobody has written.
+/// Content of uninitialised registers and memory.
 pub(super) const GARBAGE: u32 = 0xdead_beef;
 
-/// The largest private memory of a lane. A field of each wave has the size of all its lanes' memory.
+/// Maximum private memory of a lane: a field has the size for all lanes of a wave.
 /// Source: LLVM, "User Guide for AMDGPU Backend", `SPI_TMPRING_SIZE` and `COMPUTE_TMPRING_SIZE`, field
 /// `WAVESIZE`.
 pub(crate) fn max_private(target: Target) -> u32 {
@@ -24,18 +24,18 @@ pub(crate) fn max_private(target: Target) -> u32 {
     ((1 << bits) - 1) * granule / lanes
 }
 
-/// Private memory.
+/// Private memory of a wave.
 #[derive(Debug, Default)]
 pub(super) struct PrivateMemory {
     words: Vec<u32>,
-    /// Lanes of a wave.
+    /// Number of lanes.
     lanes: u32,
-    /// Bytes of a lane.
+    /// Bytes per lane.
     bytes: u32,
 }
 
 impl PrivateMemory {
-    /// That of `lanes` lanes with so many bytes, made of another wave's.
+    /// Creates private memory for `lanes` lanes of `bytes` bytes each, reusing the allocation of `old`.
     pub(super) fn new(old: Self, lanes: u32, bytes: u32) -> Self {
         let bytes = bytes.next_multiple_of(4);
         let mut words = old.words;
@@ -48,7 +48,7 @@ impl PrivateMemory {
         }
     }
 
-    /// Bytes of a lane.
+    /// Bytes per lane.
     pub(super) fn lane_bytes(&self) -> u32 {
         self.bytes
     }

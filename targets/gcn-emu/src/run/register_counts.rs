@@ -1,4 +1,4 @@
-//! Numbers of registers, which are compared together.
+//! Register counts that are compared in one operation.
 
 /// The numbers of scalar, vector and accumulation registers, each in 16 bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

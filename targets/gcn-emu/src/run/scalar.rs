@@ -1,4 +1,4 @@
-//! Scalar instructions with operands: how functions of a table become steps.
+//! Step functions of scalar instructions, made from the functions of a table.
 
 use crate::alu::Type;
 use crate::alu::value::F16;
@@ -86,7 +86,7 @@ scalar_value! {
 
 /// A scalar result.
 pub(super) trait ScalarOutcome {
-    /// As for [`ScalarValue`].
+    /// Whether arithmetic depends on the mode of floats.
     const IS_FLOAT: bool = false;
 
     fn write(self, wave: &mut Wave, dst: Target);

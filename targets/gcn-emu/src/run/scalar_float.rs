@@ -1,4 +1,4 @@
-//! Scalar arithmetic of floats, which gfx12 has. It computes as vector instructions do.
+//! Scalar arithmetic of floats (gfx12), with the results of vector instructions.
 //!
 //! A result of 16 bits is the lower half of a register, whose upper half becomes 0.
 

@@ -1,6 +1,6 @@
 //! Scalar arithmetic.
 //!
-//! Each function gets its sources and SCC, and returns its result and, if it sets it, SCC.
+//! Each function takes its sources and SCC. It returns its result, and SCC if it sets SCC.
 
 use super::scalar::scalar_arithmetic;
 use crate::isa::{Sop1Op, Sop2Op, SopcOp};
@@ -148,7 +148,7 @@ fn shifted_sum(a: u32, by: u32, b: u32) -> (u32, bool) {
     (sum as u32, sum >> 32 != 0)
 }
 
-/// Bits like the sign bit before the first that differs; all ones if there is none.
+/// Number of leading bits equal to the sign bit; all ones if no bit differs.
 fn signs(value: u64, bits: u32) -> u32 {
     let same = (value ^ (value.cast_signed() >> 63).cast_unsigned()).leading_zeros();
     if same >= bits { u32::MAX } else { same }
@@ -170,14 +170,14 @@ fn signed_field(value: i64, first: u32, count: u32) -> i64 {
     }
 }
 
-/// A bit for each group of four.
+/// Sets a bit for each group of four bits that has one set.
 fn quads(value: u64) -> u64 {
     (0..16).fold(0, |bits, quad| {
         bits | u64::from(value >> (4 * quad) & 15 != 0) << quad
     })
 }
 
-/// All bits of a group of four that has one.
+/// Sets all bits of each group of four that has one set.
 fn whole_quads(value: u64) -> u64 {
     (0..16).fold(0, |bits, quad| match value >> (4 * quad) & 15 {
         0 => bits,

@@ -1,4 +1,4 @@
-//! The registers of a wave at its begin.
+//! Initial registers of a wave.
 //!
 //! Source: LLVM, "User Guide for AMDGPU Backend", initial kernel execution state.
 
@@ -14,7 +14,7 @@ use crate::arch::{Arch, Generation};
 use crate::descriptor::UserData;
 use crate::memory::SCRATCH;
 
-/// A resource for private memory: words of the lanes are interleaved, and the lane is added.
+/// Buffer resource for private memory: interleaves the words of lanes and adds the lane.
 fn private_buffer() -> [u32; 4] {
     const SWIZZLE: u32 = 1 << 31;
     const ADD_LANE: u32 = 1 << 23;
@@ -34,7 +34,7 @@ fn has_architected_scratch(arch: Arch) -> bool {
     arch == Arch::Gfx942 || arch.generation() != Generation::Gfx9
 }
 
-/// A wave at its begin.
+/// Creates a wave in its initial state.
 pub(super) fn wave(group: &Group, number: u32, rows: Vec<Row>, private: PrivateMemory) -> Wave {
     let kernel = &group.kernel;
     let (target, descriptor, dispatch) = (kernel.target, &kernel.descriptor, &kernel.dispatch);
@@ -116,7 +116,7 @@ fn set_scalars(wave: &mut Wave, group: &Group) {
             UserData::PrivateSegmentSize => registers.push(dispatch.private_bytes),
         }
     }
-    // Arguments are not preloaded: the code for firmware that does not follows at the entry.
+    // Arguments are not preloaded. The entry has code for firmware that does not preload them.
     registers.resize(usize::from(descriptor.user_registers()), GARBAGE);
     let architected = has_architected_scratch(wave.target.arch);
     if wave.target.arch.generation() == Generation::Gfx12 {

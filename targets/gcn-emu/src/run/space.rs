@@ -1,20 +1,20 @@
-//! Where addresses are.
+//! Address spaces.
 
 use crate::memory::{GROUP_APERTURE, PRIVATE_APERTURE};
 
-/// Where an address is.
+/// Address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
     Global,
-    /// LDS, by the offset.
+    /// LDS, addressed by offset.
     Lds,
-    /// Private memory of the lane, by the offset.
+    /// Private memory of a lane, addressed by offset.
     Private,
-    /// Private memory of the wave, by the interleaved offset.
+    /// Private memory of a wave, addressed by interleaved offset.
     Scratch,
 }
 
-/// The space of a flat address, and the address there.
+/// Resolves a flat address to its space and the address in that space.
 #[inline]
 pub(super) fn of_flat(address: u64) -> (Space, u64) {
     match address >> 32 {

@@ -12,28 +12,28 @@ use super::wave::Wave;
 use crate::inst::{Inst, Op};
 use crate::isa::{Sop1Op, SopkOp};
 
-/// Executes an instruction.
+/// Function that executes an instruction.
 pub(crate) type Run = fn(&mut Wave, &Step, &mut Group) -> Flow;
 
 /// An instruction with resolved operands.
 pub(crate) struct Step {
     pub(super) run: Run,
-    /// Its size.
+    /// Size in bytes.
     pub(super) bytes: u64,
-    /// The registers that it needs.
+    /// Registers that the instruction needs.
     pub(super) needs: RegisterCounts,
     /// The first destination.
     pub(super) dst: Target,
     /// The sources.
     pub(super) src: [Source; 4],
-    /// A number within the instruction.
+    /// Immediate of the instruction.
     pub(super) immediate: i64,
     pub(super) detail: Detail,
     pub(super) inst: Inst,
 }
 
 impl Step {
-    /// Whether a wave executes it once, whatever lanes are active.
+    /// Whether the wave executes the instruction once, whatever lanes are active.
     pub(super) fn is_of_wave(&self) -> bool {
         let is_of_caches = matches!(&self.detail, Detail::Access(access) if matches!(access.action, Action::Caches(_)));
         let is_scalar = matches!(
@@ -48,7 +48,7 @@ impl Step {
         is_scalar || is_of_caches
     }
 
-    /// How it jumps, at an address; none if it is a branch within a function.
+    /// Kind of the jump that the instruction at `at` makes; none for branches within a function.
     pub(super) fn jump(&self, at: u64) -> Option<Jump> {
         match self.inst.op {
             Op::Sop1(Sop1Op::s_swappc_b64) | Op::Sopk(SopkOp::s_call_b64) => {
@@ -60,7 +60,7 @@ impl Step {
     }
 }
 
-/// What some kinds of instructions need besides.
+/// Operands of particular kinds of instructions.
 pub(super) enum Detail {
     None,
     Alu(Box<Alu>),

@@ -1,4 +1,4 @@
-//! Printing what a lane executes.
+//! Printed trace of a lane.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use super::step::{Detail, Step};
 use super::wave::Wave;
 use crate::inst::{Register, Value};
 
-/// Prints an instruction of a lane after its execution, with the registers that it has written. It was
-/// at `pc`, and `exec` were the active lanes.
+/// Prints an instruction of a lane after its execution, with the registers that it has written. `pc` is its
+/// address, `exec` its active lanes.
 pub(super) fn print(
     trace: &Trace,
     (code, pc): (&Code, u64),

@@ -1,4 +1,4 @@
-//! A wave: its registers and its state.
+//! Registers and state of a wave.
 
 use crate::alu::{LANES, Row};
 use crate::arch::{Generation, Target, Wave as WaveSize};
@@ -29,14 +29,14 @@ pub(super) const ACCUMULATIONS: usize = VECTORS + 256;
 /// A wave.
 pub(crate) struct Wave {
     pub(super) target: Target,
-    /// Its number in the workgroup.
+    /// Number of the wave in the workgroup.
     pub(super) number: u32,
     /// The address of the next instruction.
     pub(super) pc: u64,
     /// Scalar registers by their numbers as operands.
     pub(super) scalars: [u32; 128],
     pub(super) scc: bool,
-    /// Lanes that the size of a wave has.
+    /// Mask of the lanes of a wave of this size.
     pub(super) lanes: u64,
     /// The mode register.
     pub(super) mode: u32,
@@ -47,21 +47,20 @@ pub(crate) struct Wave {
     /// The numbers of registers that steps may use: none in index mode.
     usable: RegisterCounts,
     pub(super) private: PrivateMemory,
-    /// The phase of the barrier at which it waits.
+    /// Phase of the barrier for which the wave waits.
     pub(super) waits_at: Option<u64>,
     pub(super) has_ended: bool,
-    /// Operations that are not complete, in weak memory mode.
+    /// Outstanding operations, in weak memory mode.
     pub(super) pending: Option<Box<Pending>>,
-    /// The counts of what it does on the bus.
+    /// Counts of bus traffic.
     pub(super) costs: Option<Box<CostRecorder>>,
-    /// What the race checker needs of it.
+    /// State of the race checker.
     pub(super) check: Option<Box<WaveCheck>>,
-    /// Whether accesses and waits have effects beyond their own: in weak memory mode, or if they are
-    /// counted or checked.
+    /// Whether accesses and waits are observed: in weak memory mode, or if they are counted or checked.
     pub(super) is_observed: bool,
-    /// The lane that is traced.
+    /// Traced lane.
     pub(super) traced: Option<usize>,
-    /// A fault, and its lane.
+    /// Fault and its lane.
     pub(super) fault: Option<(FaultKind, usize)>,
 }
 
@@ -111,7 +110,7 @@ impl Wave {
         }
     }
 
-    /// Its memory for the next wave.
+    /// Returns the allocations, which the next wave reuses.
     pub(super) fn dismantle(self) -> (Vec<Row>, PrivateMemory) {
         (self.rows.into_vec(), self.private)
     }
@@ -152,7 +151,7 @@ impl Wave {
         }
     }
 
-    /// A register with a bit for each lane, of 32 or 64 bits.
+    /// Lane mask in one or two scalar registers, depending on the size of a wave.
     pub(super) fn mask(&self, first: u8) -> u64 {
         self.pair(first) & self.lanes
     }
@@ -168,13 +167,13 @@ impl Wave {
         number == 124 && self.target.arch.generation() != Generation::Gfx9
     }
 
-    /// The distance of its private memory from the begin of all.
+    /// Offset of the wave's private memory in scratch memory.
     pub(super) fn scratch_offset(&self) -> u32 {
-        // Not 0 for any wave, so that code which forgets it is noticed.
+        // Never 0, so that code that omits the offset fails.
         (self.number + 1).wrapping_mul(self.private.wave_bytes() as u32)
     }
 
-    /// The address of its private memory.
+    /// Address of the wave's private memory.
     pub(super) fn scratch(&self) -> u64 {
         SCRATCH + u64::from(self.scratch_offset())
     }
@@ -241,7 +240,7 @@ impl Wave {
         }
     }
 
-    /// The fault of an instruction that needs more.
+    /// Fault of an instruction that needs undeclared registers.
     #[cold]
     pub(super) fn lacking(&self, needs: RegisterCounts) -> FaultKind {
         let (needs, declared) = (needs.counts(), self.declared.counts());
@@ -252,7 +251,7 @@ impl Wave {
         }
     }
 
-    /// A pointer to a row, for functions that check the number of rows by the registers of a step.
+    /// Pointer to a row. Callers rely on the registers that a step declares to stay in bounds.
     #[inline]
     pub(super) fn row(&mut self, row: usize) -> *mut Row {
         debug_assert!(row < self.rows.len(), "checked by the step's registers");

@@ -222,7 +222,7 @@ const GFX9_REGISTERS: &[(u16, &str)] = &[
     (19, "TMA_HI"),
 ];
 
-/// Those that gfx942 has in addition.
+/// Further hardware registers of gfx942.
 const GFX942_REGISTERS: &[(u16, &str)] = &[
     (20, "XCC_ID"),
     (21, "SQ_PERF_SNAPSHOT_DATA"),

@@ -2,7 +2,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `modifiers` | what stands behind the operands |
+//! | `modifiers` | modifiers, behind the operands |
 //! | `operand` | operands |
 //! | `control` | counters, messages, hardware registers |
 

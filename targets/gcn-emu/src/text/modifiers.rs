@@ -1,4 +1,4 @@
-//! What stands behind the operands.
+//! Modifiers, written behind the operands.
 
 use std::fmt;
 
@@ -217,7 +217,7 @@ pub(super) fn interp(
     write!(f, " wait_exp:{wait}")
 }
 
-/// What an access does to memory, which decides the names of temporal hints.
+/// Kind of an access, which decides the names of temporal hints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Load,
@@ -368,7 +368,7 @@ fn swizzle(f: &mut Formatter<'_>, offset: u16) -> fmt::Result {
             write!(f, "swizzle(BROADCAST,{group},{or})")
         }
         _ => {
-            // What lanes 0 and 31 read tells for each bit what happens to it.
+            // The lanes that lanes 0 and 31 read show the effect on each bit.
             let (first, last) = (or ^ xor, (and | or) ^ xor);
             let bits = (0..5)
                 .rev()

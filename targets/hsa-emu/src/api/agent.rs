@@ -200,7 +200,7 @@ pub extern "C" fn hsa_agent_get_exception_policies(
     })
 }
 
-/// All GPUs, or those that an array names; the processor, which may use all memory, is skipped.
+/// GPUs that an array names. The processor, which may use all memory, is skipped.
 pub(crate) fn gpus_of(
     runtime: &crate::runtime::Runtime,
     agents: &[hsa_agent_t],

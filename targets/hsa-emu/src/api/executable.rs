@@ -65,7 +65,7 @@ pub extern "C" fn hsa_executable_destroy(executable: hsa_executable_t) -> hsa_st
     })
 }
 
-/// Loads a code object; returns the handle of what is loaded.
+/// Loads a code object; returns the handle of the loaded code object.
 fn load(
     runtime: &Runtime,
     executable: hsa_executable_t,
@@ -91,7 +91,7 @@ pub extern "C" fn hsa_executable_load_agent_code_object(
     })
 }
 
-/// There are no code objects for all agents of a program: compilers write none.
+/// Rejects code objects for all agents of a program, which no compiler generates.
 pub extern "C" fn hsa_executable_load_program_code_object(
     executable: hsa_executable_t,
     reader: hsa_code_object_reader_t,

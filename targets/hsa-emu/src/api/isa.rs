@@ -90,7 +90,7 @@ pub extern "C" fn hsa_isa_get_info(
 
 fn info(gpu: &Gpu, what: hsa_isa_info_t, value: Out<c_void>) -> Answer {
     let name = isa_name(&gpu.target);
-    // With its end.
+    // The length includes the terminating zero.
     let len = name.len() + 1;
     match what {
         HSA_ISA_INFO_NAME_LENGTH => value.of::<u32>().set(len as u32),

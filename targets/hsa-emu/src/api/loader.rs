@@ -12,7 +12,7 @@ use crate::pointers::Out;
 use crate::runtime::{Runtime, answer};
 use crate::status::{Answer, Status, from_callback};
 
-/// All functions, in the order of version 1.3.
+/// Functions of the table, in the order of version 1.3.
 pub(crate) fn table() -> [*const c_void; 7] {
     [
         hsa_ven_amd_loader_query_host_address as *const c_void,
@@ -25,7 +25,7 @@ pub(crate) fn table() -> [*const c_void; 7] {
     ]
 }
 
-/// All that is loaded, with the executables.
+/// Loaded code objects, with the handles of their executables.
 fn all(runtime: &Runtime) -> Vec<(u64, Arc<Loaded>)> {
     let executables = lock(&runtime.executables);
     let loaded = executables.values().flat_map(|executable| {
@@ -93,7 +93,7 @@ fn segments(runtime: &Runtime) -> Vec<hsa_ven_amd_loader_segment_descriptor_t> {
     segments.collect()
 }
 
-/// Where its bytes are.
+/// Storage of a code object's bytes: kind and address.
 fn storage(loaded: &Loaded) -> (hsa_ven_amd_loader_code_object_storage_type_t, usize) {
     match loaded.code.source {
         Source::Memory { address } => (HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY, address),
@@ -232,7 +232,7 @@ fn info(
             value.of::<u32>().set(uri.len() as u32)
         }
         HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI => {
-            // Without an end.
+            // No terminating zero.
             let bytes = uri.bytes().map(|byte| byte as c_char);
             value.of::<c_char>().set_all(bytes, uri.len())
         }

@@ -19,7 +19,7 @@ pub(crate) fn free(runtime: &Runtime, memory: *mut c_void) -> Answer {
     let block = runtime.memory.block_at(address);
     let block = block.filter(|block| block.address == address && block.kind == BlockKind::Pool);
     let block = block.ok_or(Status::INVALID_ALLOCATION)?;
-    // While the memory is there.
+    // Before the memory is freed.
     for &(function, data) in &block.on_free {
         // SAFETY: the program's function takes the memory and its data.
         unsafe { function(memory, data as *mut c_void) };
@@ -69,8 +69,8 @@ pub extern "C" fn hsa_memory_assign_agent(
     })
 }
 
-/// One side is memory that the runtime knows; the other may be any host memory, without a check for a GPU's
-/// access: the runtime itself copies it there.
+/// Copies between an allocation and any memory of the host. Access of GPUs is not checked, because the runtime itself
+/// performs the copy.
 pub extern "C" fn hsa_memory_copy(
     to: *mut c_void,
     from: *const c_void,

@@ -1,4 +1,4 @@
-//! What is known of an address.
+//! Information about addresses.
 
 use std::ffi::c_void;
 
@@ -65,7 +65,7 @@ pub extern "C" fn hsa_amd_pointer_info(
         let mut found = block
             .as_ref()
             .map_or_else(unknown, |block| describe(runtime, block));
-        // As ROCr: what older programs do not know is left out.
+        // Fields unknown to older programs are left out, as in ROCr.
         found.size = size.min(room);
         // SAFETY: valid for as many bytes as it says, by the promise of the C caller.
         unsafe {

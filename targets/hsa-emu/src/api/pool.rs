@@ -102,7 +102,7 @@ impl Pool {
         self.owner() == other.owner()
     }
 
-    /// Allocates memory, for these GPUs and its owner.
+    /// Allocates memory for its owner and these GPUs.
     pub(crate) fn alloc(&self, runtime: &Runtime, bytes: usize, gpus: Gpus) -> Answer<u64> {
         if self.is_group() || bytes as u64 > MAX_MEMORY {
             return Err(Status::INVALID_ALLOCATION);
@@ -218,7 +218,7 @@ pub extern "C" fn hsa_amd_agent_memory_pool_get_info(
                     numa_distance: 20,
                 })
             }
-            // There are no links to describe.
+            // Agents have no links to describe.
             HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO => Ok(()),
             _ => Err(Status::INVALID_ARGUMENT),
         }

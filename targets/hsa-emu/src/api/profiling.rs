@@ -56,7 +56,7 @@ pub extern "C" fn hsa_amd_profiling_convert_tick_to_system_domain(
         "hsa_amd_profiling_convert_tick_to_system_domain",
         |runtime| {
             runtime.gpu(agent)?;
-            // They have one clock.
+            // All agents share one clock.
             system.set(tick)
         },
     )

@@ -49,7 +49,7 @@ pub extern "C" fn hsa_amd_signal_create(
     attributes: u64,
     signal: Out<hsa_signal_t>,
 ) -> hsa_status_t {
-    /// Only GPUs wait, and other processes use it.
+    /// Attributes that are accepted: `HSA_AMD_SIGNAL_AMD_GPU_ONLY`.
     const KNOWN: u64 = 1;
     answer("hsa_amd_signal_create", |runtime| {
         if attributes & !KNOWN != 0 {

@@ -75,7 +75,7 @@ fn info(symbol: &Symbol, what: hsa_executable_symbol_info_t, value: Out<c_void>)
     match what {
         HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH => value.of::<u32>().set(symbol.name.len() as u32),
         HSA_EXECUTABLE_SYMBOL_INFO_NAME => {
-            // Without an end, as in ROCr.
+            // No terminating zero, as in ROCr.
             value
                 .of::<u8>()
                 .set_all(symbol.name.bytes(), symbol.name.len())
@@ -221,7 +221,7 @@ pub extern "C" fn hsa_executable_iterate_agent_symbols(
     })
 }
 
-/// All symbols are those of an agent.
+/// Reports no symbols without an agent: every symbol has one.
 pub extern "C" fn hsa_executable_iterate_program_symbols(
     executable: hsa_executable_t,
     callback: Option<Callback>,

@@ -13,7 +13,7 @@ use crate::gpu::{Gpu, Kernel};
 use crate::memory::{BlockKind, Gpus, PAGE};
 use crate::status::{Answer, Status};
 
-/// The most bytes that a code object takes: more than any has that was compiled.
+/// Maximum bytes of a loaded code object, more than compilers generate.
 const MAX_BYTES: u64 = 4 << 30;
 
 /// The suffix of a descriptor's symbol.
@@ -48,7 +48,7 @@ impl Drop for Loaded {
         if let Some(block) = self.gpu.memory.block_at(self.address) {
             self.gpu.machine.forget(block.address, block.bytes);
         }
-        // It may be freed already with all others.
+        // `free_all` may have freed it.
         let _ = self.gpu.memory.free(self.address, BlockKind::Code);
     }
 }
@@ -118,19 +118,19 @@ pub(super) fn load(
     Ok((loaded, symbols))
 }
 
-/// A kernel of this name has no descriptor in the file.
+/// Error: the named kernel has no descriptor in the file.
 struct NoDescriptor(String);
 
-/// Something is missing.
+/// Error: a definition or memory is missing.
 enum Undefined {
-    /// A variable of this name.
+    /// The named variable is not defined.
     Variable(String),
-    /// The memory.
+    /// Memory is exhausted.
     Memory,
 }
 
 impl Loaded {
-    /// The address of what the file has at one.
+    /// Address in memory of an address in the file.
     fn address_of(&self, address: u64) -> u64 {
         address.wrapping_add(self.delta)
     }

@@ -21,7 +21,7 @@ pub(crate) use self::symbol::{Symbol, SymbolTarget};
 use crate::gpu::Gpu;
 use crate::status::{Answer, Status};
 
-/// Where a code object came from.
+/// Origin of a code object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// The program's memory.
@@ -44,7 +44,7 @@ pub(crate) struct Executable {
     pub(crate) rounding: hsa_default_float_rounding_mode_t,
     pub(crate) is_frozen: bool,
     pub(crate) loaded: Vec<Arc<Loaded>>,
-    /// By their handles, which are in the order of loading.
+    /// Symbols by handle; handles increase in the order of loading.
     pub(crate) symbols: BTreeMap<u64, Symbol>,
     /// Addresses of variables that the program defines, for one GPU or all.
     defined: HashMap<(Option<u64>, String), u64>,
@@ -74,7 +74,7 @@ impl Executable {
         }
     }
 
-    /// Loads a code object on a GPU; returns the handle of what is loaded.
+    /// Loads a code object on a GPU; returns the handle of the loaded code object.
     pub(crate) fn load(&mut self, gpu: &Arc<Gpu>, code: &CodeObject) -> Answer<u64> {
         self.check_unfrozen()?;
         let agent = gpu.agent().handle;
@@ -84,7 +84,7 @@ impl Executable {
             for_one.or_else(for_all).copied()
         };
         let (loaded, symbols) = load(gpu, code, defined)?;
-        // From here on nothing fails.
+        // Nothing fails from here on.
         let handle = loaded.handle;
         self.loaded.push(Arc::new(loaded));
         let symbols = symbols.into_iter();

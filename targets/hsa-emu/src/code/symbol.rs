@@ -15,7 +15,7 @@ pub(crate) struct Symbol {
     pub(crate) target: SymbolTarget,
 }
 
-/// What a symbol names.
+/// Kernel or variable that a symbol names.
 #[derive(Clone, Debug)]
 pub(crate) enum SymbolTarget {
     Kernel {

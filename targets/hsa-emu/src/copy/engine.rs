@@ -12,30 +12,33 @@ use crate::clock;
 use crate::memory::Memory;
 use crate::signal::{Waker, Wakers, wait_until};
 
-/// Whether copies are kept from beginning, and those that wait for that.
+/// Whether copies are held, and the wakers of engines that wait.
 static ARE_HELD: AtomicBool = AtomicBool::new(false);
 static HELD: Mutex<Vec<Arc<Waker>>> = Mutex::new(Vec::new());
 
-/// The number of unfinished copies.
+/// Number of unfinished copies.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps copies from beginning.
+/// Holds copies that have not begun.
 pub(crate) fn hold_copies() {
+    // Release: edge *held copies*; an engine that finds copies held also finds what was done before.
     ARE_HELD.store(true, Ordering::Release);
 }
 
-/// Lets copies continue.
+/// Releases held copies.
 pub(crate) fn release_copies() {
+    // Release: edge *held copies*. Engines that wait are woken below; the lock orders the others.
     ARE_HELD.store(false, Ordering::Release);
     lock(&HELD).drain(..).for_each(|waker| waker.wake());
 }
 
-/// The number of unfinished copies.
+/// Number of unfinished copies.
 pub(crate) fn copies() -> u64 {
+    // Acquire: edge *copy count*; what copies have written is visible when they are no longer counted.
     COUNT.load(Ordering::Acquire)
 }
 
-/// The kernels that run on a GPU.
+/// Running kernels of a GPU.
 #[derive(Debug, Default)]
 pub(crate) struct RunningKernels {
     count: AtomicUsize,
@@ -44,20 +47,23 @@ pub(crate) struct RunningKernels {
 
 impl RunningKernels {
     pub(crate) fn begin(&self) {
+        // AcqRel: continues edge *running kernels* of kernels that have ended.
         self.count.fetch_add(1, Ordering::AcqRel);
     }
 
     pub(crate) fn end(&self) {
+        // Release: edge *running kernels*; the kernel's writes come before.
         self.count.fetch_sub(1, Ordering::AcqRel);
         self.wakers.wake();
     }
 
     fn are_none(&self) -> bool {
+        // Acquire: edge *running kernels*; a copy that is a kernel sees what the others have written.
         self.count.load(Ordering::Acquire) == 0
     }
 }
 
-/// A copy engine, whose thread ends when this is dropped, after its copies.
+/// A copy engine. Dropping it ends its thread after the queued copies.
 pub(crate) struct Engine(Sender<Work>);
 
 impl Engine {
@@ -73,8 +79,9 @@ impl Engine {
     /// Queues a copy.
     ///
     /// # Safety
-    /// As for [`Memory::copy`], until it is done.
+    /// The requirements of [`Memory::copy`] hold until the copy is done.
     pub(crate) unsafe fn queue(&self, work: Work) {
+        // AcqRel: continues edge *copy count* of copies that have ended.
         COUNT.fetch_add(1, Ordering::AcqRel);
         if self.0.send(work).is_err() {
             unreachable!("the engine's thread runs as long as it has a sender");
@@ -92,11 +99,12 @@ fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
             done,
             ..
         } = work;
-        // A program that sees that the copy is done may destroy them.
+        // Before the copy is reported as done: the program may then destroy these signals.
         drop(after);
         let start = clock::now();
         // SAFETY: the promise of `Engine::queue`'s caller.
         let copied = unsafe { operation.run(memory) };
+        // Release: edge *copy count*; the copy's writes come before.
         COUNT.fetch_sub(1, Ordering::AcqRel);
         let Some(done) = done else { continue };
         done.signal().set_times(start, clock::now());
@@ -104,7 +112,7 @@ fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
             Ok(()) => done.count_down(),
             Err(status) => {
                 tracing::warn!(?operation, status = status.0, "a copy failed");
-                // Release: as for a copy that is done.
+                // Release: edge *signal value*, as for a copy that is done.
                 done.finish(|value| value.store(-1, Ordering::Release));
             }
         }
@@ -115,6 +123,7 @@ fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
 fn wait(waker: &Arc<Waker>, kernels: &RunningKernels, work: &Work) {
     let is_ready = || {
         let has_room = !work.is_kernel || kernels.are_none();
+        // Acquire: edge *held copies*.
         let is_held = ARE_HELD.load(Ordering::Acquire);
         let mut after = work.after.iter();
         !is_held && has_room && after.all(|signal| signal.signal().get() == 0)

@@ -1,4 +1,4 @@
-//! One copy.
+//! Copies: operations, with the signals before and after them.
 
 use crate::memory::Memory;
 use crate::signal::Use;
@@ -21,17 +21,17 @@ pub(crate) struct Rect {
     pub(crate) range: [u64; 3],
 }
 
-/// What is copied.
+/// Bytes to copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
     Line { to: u64, from: u64, len: usize },
     Rect(Rect),
 }
 
-/// A copy, and its signals.
+/// A copy with its signals.
 pub(crate) struct Work {
     pub(crate) operation: Operation,
-    /// The GPU whose kernels must have ended before: the copy is a kernel, too.
+    /// Whether hardware performs the copy by a kernel, which waits for the GPU's other kernels.
     pub(crate) is_kernel: bool,
     pub(crate) after: Vec<Use>,
     pub(crate) done: Option<Use>,

@@ -1,10 +1,10 @@
-//! Allocations, as programs know them.
+//! Allocations as programs see them.
 
 use std::ffi::c_void;
 
 use super::region::Gpus;
 
-/// The agent whose memory it is.
+/// Agent that owns memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     Cpu,
@@ -12,12 +12,12 @@ pub(crate) enum Owner {
     Gpu(usize),
 }
 
-/// What made an allocation.
+/// Creator of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     /// The program, from a pool.
     Pool,
-    /// The program, and then it has locked it.
+    /// The program, which has locked memory of its own.
     Locked,
     /// The loader.
     Code,
@@ -40,7 +40,7 @@ pub(crate) struct Block {
     /// The GPUs with access.
     pub(crate) gpus: Gpus,
     pub(crate) user_data: usize,
-    /// Functions, and their data.
+    /// Functions with their data.
     pub(crate) on_free: Vec<(OnFree, usize)>,
 }
 

@@ -7,7 +7,7 @@
 //! | file | job |
 //! |---|---|
 //! | `region` | one agent's memory, and which GPUs may access it |
-//! | `block` | allocations, as programs know them |
+//! | `block` | allocations as programs see them |
 //! | `view` | memory as one GPU sees it |
 //! | `transfer` | copies by the host |
 
@@ -51,21 +51,21 @@ fn slot_of(address: u64) -> Option<usize> {
     (slot < MAX_GPUS as u64).then_some(slot as usize)
 }
 
-/// All memory.
+/// Memory of all agents.
 pub(crate) struct Memory {
     system: Region,
     /// Signals and queues, which all GPUs may access.
     control: CheckedArena,
-    /// The GPUs' own, by their slots.
+    /// Memory of GPUs, by slot.
     gpus: RwLock<[Option<Arc<Region>>; MAX_GPUS]>,
-    /// All allocations, but for those of `control`, by their addresses.
+    /// Allocations by address, except those of `control`.
     blocks: RwLock<BTreeMap<u64, Block>>,
-    /// Memory of the host's own that is locked; ranges may overlap.
+    /// Locked memory of the host; ranges may overlap.
     locked: RwLock<Vec<Block>>,
 }
 
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    // The data is consistent at every point where a panic could happen.
+    // No panic leaves the data inconsistent.
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -90,7 +90,7 @@ impl Memory {
         self.system.arena.bytes()
     }
 
-    /// Bytes of it that are allocated.
+    /// Allocated bytes of the host's memory.
     pub(crate) fn system_used(&self) -> u64 {
         self.system.arena.used()
     }
@@ -216,7 +216,7 @@ impl Memory {
         let all: Vec<u64> = all.map(|block| block.address).collect();
         drop(blocks);
         for address in all {
-            // Another thread may have freed it.
+            // Another thread may have freed the block.
             let _ = self.free(address, kind);
         }
     }
@@ -241,7 +241,7 @@ impl Memory {
         block.map(change)
     }
 
-    /// Makes a part of an allocation one that GPUs can only read.
+    /// Makes a part of an allocation read-only for GPUs.
     pub(crate) fn make_read_only(&self, address: u64, bytes: u64) {
         self.with_region(address, |region| {
             region.arena.make_read_only(address, bytes)
@@ -301,7 +301,7 @@ impl Memory {
         found.flatten().and_then(NonNull::new)
     }
 
-    /// Whether an address is one that only allocations here can have.
+    /// Whether an address belongs to the reserved addresses.
     pub(crate) fn is_ours(&self, address: u64) -> bool {
         slot_of(address).is_some()
             || self.system.arena.host(address).is_some()

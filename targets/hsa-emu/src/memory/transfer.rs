@@ -10,12 +10,12 @@ use crate::status::{Answer, Status};
 /// The bytes that are copied at a time between memory that kernels may use on both sides.
 const PIECE: usize = 64 << 10;
 
-/// One side of a copy.
+/// Source or target of a copy.
 #[derive(Clone, Copy, Debug)]
 enum Side {
-    /// In an arena.
+    /// Memory in an arena, which kernels may use too.
     Shared(*mut u8),
-    /// The host's own, which nobody else uses meanwhile.
+    /// The host's own memory, which only the copy uses.
     Own(*mut u8),
 }
 
@@ -30,7 +30,7 @@ impl Side {
 }
 
 impl Memory {
-    /// The side of a copy at an address; the host's own memory is not looked up.
+    /// Resolves an address to a side of a copy. Addresses of the host's own memory are not checked.
     fn side(&self, address: u64, len: usize) -> Answer<Side> {
         if let Some(host) = self.host(address, len as u64) {
             return Ok(Side::Shared(host.as_ptr()));
@@ -104,7 +104,7 @@ unsafe fn copy(to: Side, from: Side, len: usize) {
         (Side::Shared(to_address), Side::Shared(from_address)) => {
             let mut piece = vec![0; len.min(PIECE)];
             let pieces = len.div_ceil(PIECE);
-            // From the end if the target is behind the source, which it may overlap.
+            // Copies from the end if the target is behind the source, since the two may overlap.
             let is_behind = to_address > from_address;
             for at in 0..pieces {
                 let at = if is_behind { pieces - 1 - at } else { at };

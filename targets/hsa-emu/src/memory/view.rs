@@ -12,7 +12,7 @@ use gcn_emu::AddressSpace;
 /// The end of the host's addresses.
 const HOST_END: u64 = 1 << 47;
 
-/// All memory, for the accesses of one GPU.
+/// Address space of one GPU.
 #[derive(Clone)]
 pub(crate) struct View {
     memory: Arc<Memory>,

@@ -6,13 +6,13 @@
 //! | inactive | none are, after an error or by the program's wish; kernels are stopped |
 //! | closed | the queue is being destroyed, and its thread ends |
 //!
-//! A queue goes down this table, never up.
+//! A queue moves down this table, never up.
 //!
 //! | file | job |
 //! |---|---|
 //! | `ring` | the queue as programs and kernels see it |
 //! | `processor` | the thread |
-//! | `kernel` | kernels that run, and their ends |
+//! | `kernel` | running kernels and their completion |
 
 mod kernel;
 mod processor;
@@ -37,7 +37,7 @@ use crate::status::{Answer, Status};
 /// A program's function for errors.
 pub(crate) type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, *mut c_void);
 
-/// What queues of all GPUs share.
+/// State that queues of all GPUs share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) memory: Arc<Memory>,
@@ -57,7 +57,7 @@ pub(crate) struct Queue {
     doorbell: Arc<Signal>,
     callback: Option<Callback>,
     data: usize,
-    /// One of the states above.
+    /// State of the queue, see the table above.
     state: AtomicU8,
     in_flight: Mutex<InFlight>,
     /// Wakes the thread.
@@ -79,7 +79,7 @@ impl Queue {
         let created =
             Self::with_doorbell(shared.clone(), gpu, (size, kind), &doorbell, callback, data);
         created.inspect_err(|_| {
-            // Nothing uses it.
+            // The signal is still unused.
             let _ = shared.signals.destroy(doorbell.handle(), false);
         })
     }
@@ -117,7 +117,7 @@ impl Queue {
     }
 
     fn state(&self) -> u8 {
-        // Acquire pairs with the release of `leave`.
+        // Acquire: edge *queue state*.
         self.state.load(Ordering::Acquire)
     }
 
@@ -125,14 +125,14 @@ impl Queue {
         self.state() == ACTIVE
     }
 
-    /// Goes to a later state.
+    /// Moves to a later state.
     fn leave(&self, state: u8) {
-        // Release: its reader sees why.
+        // Release: edge *queue state*; a thread that finds the new state also finds its reason.
         self.state.fetch_max(state, Ordering::AcqRel);
         self.waker.wake();
     }
 
-    /// Stops processing packets, and kernels.
+    /// Stops the processing of packets, and running kernels.
     pub(crate) fn inactivate(&self) {
         self.leave(INACTIVE);
     }
@@ -147,7 +147,7 @@ impl Queue {
         {
             tracing::error!("the thread of a queue panicked");
         }
-        // It may be destroyed already with all others.
+        // `destroy_all` may have destroyed the signal.
         let _ = self.shared.signals.destroy(self.doorbell.handle(), false);
     }
 

@@ -30,14 +30,14 @@ unsafe impl Sync for Ring {}
 impl Drop for Ring {
     fn drop(&mut self) {
         let base = self.base.as_ptr().expose_provenance() as u64;
-        // It may be freed already with all others.
+        // `free_all` may have freed it.
         let _ = self.memory.free(base, BlockKind::Internal);
         self.memory.free_control(self.raw.cast());
     }
 }
 
 impl Ring {
-    /// Room for `size` packets, a power of two, none of which is valid.
+    /// Creates a ring of `size` packets, a power of two. All are invalid.
     pub(crate) fn new(
         memory: &Arc<Memory>,
         size: u32,
@@ -107,20 +107,20 @@ impl Ring {
         self.raw.as_ptr().expose_provenance() as u64
     }
 
-    /// The place of a packet.
+    /// Location of a packet.
     pub(crate) fn place(&self, index: u64) -> Place {
         let offset = (index % self.size) as usize * PACKET;
         // SAFETY: within the ring, which lives as long as the queue; blocks are aligned to more.
         unsafe { Place::new(self.base.as_ptr().add(offset)) }
     }
 
-    /// The number of packets that programs have taken places for.
+    /// Write index: the number of packets that programs have reserved.
     pub(crate) fn write_index(&self) -> &AtomicU64 {
         // SAFETY: the field is aligned, and lives as long as this; all access it atomically.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.raw.as_ptr()).write_dispatch_id) }
     }
 
-    /// The number of packets that were processed.
+    /// Read index: the number of processed packets.
     pub(crate) fn read_index(&self) -> &AtomicU64 {
         // SAFETY: as above.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.raw.as_ptr()).read_dispatch_id) }

@@ -24,13 +24,13 @@ impl Handler {
     }
 }
 
-/// A call that waits for no signal.
+/// A call without a signal to wait for.
 pub(crate) struct Call {
     pub(crate) function: unsafe extern "C" fn(*mut c_void),
     pub(crate) argument: usize,
 }
 
-/// The functions that wait.
+/// Functions that wait for a change.
 #[derive(Default)]
 pub(crate) struct Handlers {
     waiting: Mutex<Vec<Handler>>,
@@ -61,7 +61,7 @@ impl Handlers {
         true
     }
 
-    /// Forgets all.
+    /// Removes all functions.
     pub(crate) fn clear(&self) {
         for handler in std::mem::take(&mut *lock(&self.waiting)) {
             handler.signal.signal().remove_waker(&self.waker);
@@ -69,7 +69,7 @@ impl Handlers {
         lock(&self.calls).clear();
     }
 
-    /// Starts the thread, unless it runs. Returns whether it does.
+    /// Starts the thread unless it runs. Returns whether the thread runs.
     pub(crate) fn start(self: &Arc<Self>, signals: &Arc<Signals>) -> bool {
         *self.has_thread.get_or_init(|| {
             let (handlers, signals) = (Arc::clone(self), Arc::clone(signals));

@@ -1,9 +1,9 @@
-//! Signals: each is an `amd_signal_t`, whose address is its handle, so that kernels use it, too.
+//! Signals. A signal is an `amd_signal_t`, and its handle is the address, so that kernels can use it.
 //!
 //! | file | job |
 //! |---|---|
-//! | `waker` | waking threads that wait |
-//! | `table` | all signals, by their handles |
+//! | `waker` | wakers of waiting threads |
+//! | `table` | table of signals by handle |
 //! | `handlers` | functions that are called when a signal changes |
 
 mod handlers;
@@ -25,16 +25,16 @@ use crate::memory::Memory;
 /// A signal.
 pub(crate) struct Signal {
     memory: Arc<Memory>,
-    /// In memory that all GPUs may access.
+    /// Structure in memory that all GPUs may access.
     raw: NonNull<amd_signal_t>,
-    /// The threads that wait for it.
+    /// Wakers of waiting threads.
     wakers: Wakers,
-    /// Packets, copies and handlers that use it.
+    /// Number of packets, copies and handlers that use the signal.
     uses: AtomicU32,
     is_destroyed: AtomicBool,
     /// Whether the program knows the value's address.
     is_exposed: AtomicBool,
-    /// The maximum of the values that were stored by calls: that of a doorbell, which several threads ring.
+    /// Maximum of the stored values, for doorbells that several threads ring.
     maximum: AtomicI64,
 }
 
@@ -72,7 +72,7 @@ impl Condition {
 }
 
 impl Signal {
-    /// A new signal; `None` without memory for it.
+    /// Creates a signal; `None` if memory is exhausted.
     fn new(memory: &Arc<Memory>, value: i64) -> Option<Self> {
         let raw = memory.alloc_control(size_of::<amd_signal_t>())?.cast();
         let signal = Self {
@@ -98,7 +98,7 @@ impl Signal {
         hsa_signal_t { handle }
     }
 
-    /// Its value, to change which [`wake`](Self::wake) must be called.
+    /// The value. Call [`wake`](Self::wake) after changing it.
     pub(crate) fn value(&self) -> &AtomicI64 {
         // SAFETY: the field is aligned, and in memory that lives as long as this; kernels access it atomically.
         unsafe { AtomicI64::from_ptr(&raw mut (*self.raw.as_ptr()).__bindgen_anon_1.value) }
@@ -125,20 +125,20 @@ impl Signal {
 
     /// Its value.
     pub(crate) fn get(&self) -> i64 {
-        // Acquire: what came before a change of the value is visible.
+        // Acquire: edge *signal value*; what came before the change of the value is visible.
         self.value().load(Ordering::Acquire)
     }
 
     /// Stores a value.
     pub(crate) fn set(&self, value: i64) {
-        // Release: what came before is visible with the value.
+        // Release: edge *signal value*; what came before is visible with the value.
         self.value().store(value, Ordering::Release);
         // Release: pairs with `maximum`; what came before is visible with the largest value too.
         self.maximum.fetch_max(value, Ordering::Release);
         self.wake();
     }
 
-    /// The largest value that was stored, as far as calls did.
+    /// Maximum of the current value and of all values that calls have stored.
     pub(crate) fn maximum(&self) -> i64 {
         // Acquire: pairs with `set`.
         self.get().max(self.maximum.load(Ordering::Acquire))
@@ -152,7 +152,7 @@ impl Signal {
     /// Sets the times of its operation.
     pub(crate) fn set_times(&self, from: u64, to: u64) {
         let (start, end) = self.times();
-        // Relaxed: the change of the value publishes them.
+        // Relaxed: edge *signal value* publishes them.
         start.store(from, Ordering::Relaxed);
         end.store(to, Ordering::Relaxed);
     }
@@ -165,9 +165,9 @@ impl Signal {
         (times.1 != 0).then_some(times)
     }
 
-    /// Whether it was destroyed, and will not change.
+    /// Whether the signal is destroyed, so that it will not change.
     pub(crate) fn is_destroyed(&self) -> bool {
-        // Acquire pairs with the release of `Signals::destroy`.
+        // Acquire: edge *destroyed signal*.
         self.is_destroyed.load(Ordering::Acquire)
     }
 
@@ -211,7 +211,7 @@ impl Use {
 
     /// Ends the use of a completed operation.
     pub(crate) fn count_down(self) {
-        // Release: what the operation wrote is visible with the value.
+        // Release: edge *signal value*; what the operation wrote is visible with the value.
         self.finish(|value| {
             value.fetch_sub(1, Ordering::AcqRel);
         });
@@ -220,13 +220,13 @@ impl Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        // Release pairs with the acquire of `Signals::destroy`.
+        // Release: edge *signal uses*; the operation no longer accesses the signal.
         self.0.uses.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// Waits until a condition of one of the signals is met, or a deadline; returns the number of the first
-/// such, and its value. Ends too if one of them is destroyed.
+/// Waits until a signal meets its condition, is destroyed, or the deadline passes. Returns the index and the value of
+/// the first such signal.
 pub(crate) fn wait_any(
     signals: &[(Arc<Signal>, Condition)],
     until: Option<Instant>,

@@ -1,4 +1,4 @@
-//! All signals, by their handles.
+//! Table of signals by handle.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -72,7 +72,7 @@ impl Signals {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         let found = all.get(&signal.handle).ok_or(Status::INVALID_SIGNAL)?;
-        // Acquire pairs with the release of a use's end.
+        // Acquire: edge *signal uses*.
         let uses = found.uses.load(Ordering::Acquire);
         if uses > 0 {
             tracing::warn!(
@@ -87,7 +87,7 @@ impl Signals {
         let destroyed = all.remove(&signal.handle);
         drop(all);
         if let Some(destroyed) = destroyed {
-            // Release pairs with the acquire of threads that wait for it.
+            // Release: edge *destroyed signal*, to threads that wait for it.
             destroyed.is_destroyed.store(true, Ordering::Release);
             destroyed.wake();
         }
@@ -103,7 +103,7 @@ impl Signals {
         let destroyed = std::mem::take(&mut *all);
         drop(all);
         for signal in destroyed.into_values() {
-            // Release pairs with the acquire of threads that wait for it.
+            // Release: edge *destroyed signal*, to threads that wait for it.
             signal.is_destroyed.store(true, Ordering::Release);
             signal.wake();
         }

@@ -1,11 +1,11 @@
-//! Waking threads that wait for signals.
+//! Wakers of threads that wait for signals.
 //!
 //! A waiting thread first adds its waker to the signals, then checks their values; a thread that changes a
-//! value first does so, and then looks for wakers. Edge: *signal value*, which is sequentially consistent on
-//! both ends: one of the two sees the other.
+//! value first does so, and then looks for wakers. Edge *wake-up* is sequentially consistent at both ends: one
+//! of the two threads sees the other.
 //!
 //! Kernels change values without calling anything here, as do programs that have asked for a value's address.
-//! So waits poll as well: often while a kernel runs, and else rarely.
+//! Waiting threads therefore poll as well: often while a kernel runs, and rarely otherwise.
 
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -75,7 +75,7 @@ pub(crate) struct Wakers {
 impl Wakers {
     pub(crate) fn add(&self, waker: &Arc<Waker>) {
         lock(&self.list).push(Arc::clone(waker));
-        // SeqCst, with the fence: *signal value*.
+        // SeqCst, with the fence: edge *wake-up*, the waiting end.
         self.count.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
@@ -91,7 +91,7 @@ impl Wakers {
 
     /// Wakes all, after a change.
     pub(crate) fn wake(&self) {
-        // SeqCst, with the fence: *signal value*.
+        // SeqCst, with the fence: edge *wake-up*, the waking end.
         fence(Ordering::SeqCst);
         if self.count.load(Ordering::SeqCst) > 0 {
             lock(&self.list).iter().for_each(|waker| waker.wake());
@@ -99,8 +99,8 @@ impl Wakers {
     }
 }
 
-/// Waits until `is_so`, or a deadline; returns whether it holds. The waker is among those that are woken when it
-/// may have changed. `may_change_unseen`: a program may change it without a call.
+/// Waits until `is_so` holds or the deadline passes; returns whether it holds. The caller has added the waker to all
+/// `Wakers` of what `is_so` depends on. `may_change_unseen`: a program may change it without a call.
 pub(crate) fn wait_until(
     waker: &Waker,
     until: Option<Instant>,

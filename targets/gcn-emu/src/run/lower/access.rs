@@ -20,7 +20,7 @@ impl Builder<'_> {
         let row = op.row();
         let name = row.name;
         let is_double = name.contains("_2addr_");
-        // Names of several addresses have the element behind.
+        // Names of accesses with two addresses end with the element.
         let plain = name.replace("_2addr", "").replace("_stride64", "");
         let action = access::action(&plain, false).ok_or_else(|| self.unsupported())?;
         let Some(Kind::Addr) = row.src.first() else {
@@ -34,14 +34,14 @@ impl Builder<'_> {
         let offset = i64::from(modifiers.offset);
         let offsets = match is_double {
             true => [(offset & 0xff) * scale, (offset >> 8) * scale],
-            // None.
+            // No second offset.
             false => [offset, -1],
         };
         let [address, data @ ..] = self.sources() else {
             return Err(self.unsupported());
         };
         let mut data = data.to_vec();
-        // There the expected value comes first.
+        // `ds_cmpst_*` has the expected value first.
         if name.starts_with("ds_cmpst_") {
             data.reverse();
         }
@@ -86,7 +86,7 @@ impl Builder<'_> {
         if modifiers.lds || row.has(Flag::lds) || row.name.contains("addtid") {
             return Err(self.unsupported());
         }
-        // The destination is missing where an atomic operation does not return.
+        // Atomic operations that do not return the old value have no destination.
         let address_at = self
             .inst
             .operands
@@ -145,7 +145,7 @@ impl Builder<'_> {
         let [data, address, resource, offset] = self.inst.operands.as_slice() else {
             return Err(self.unsupported());
         };
-        // An atomic operation returns where the bit is set that means a policy elsewhere.
+        // For atomic operations, a bit of the policy says whether they return the old value.
         let returns = row.has(Flag::atomic) && returns_old(modifiers.cache);
         let action = access::action(row.name, returns).ok_or_else(|| self.unsupported())?;
         self.step.src[0] = self.source(address, Type::U64)?;

@@ -10,10 +10,10 @@ use super::Builder;
 use crate::arch::Arch;
 use crate::inst::CachePolicy;
 
-/// The scope of the device on gfx12.
+/// Device scope on gfx12.
 const DEVICE_SCOPE: u8 = 2;
 
-/// The scope of the system on gfx12.
+/// System scope on gfx12.
 const SYSTEM_SCOPE: u8 = 3;
 
 impl Builder<'_> {
@@ -21,7 +21,7 @@ impl Builder<'_> {
     /// "User Guide for AMDGPU Backend", memory model of each architecture.
     pub(super) fn hits_caches(&self, cache: CachePolicy) -> bool {
         match cache {
-            // There `glc` and `scc` are `sc0` and `sc1`, which choose a scope together.
+            // On gfx942 `glc` and `scc` are `sc0` and `sc1`, which choose a scope together.
             CachePolicy::Bits { scc, .. } if self.inst.target.arch == Arch::Gfx942 => !scc,
             CachePolicy::Bits { glc, .. } => !glc,
             CachePolicy::Hint { scope, .. } => scope < DEVICE_SCOPE,
@@ -74,10 +74,10 @@ impl Builder<'_> {
         }
     }
 
-    /// The scope as far as which an instruction on caches writes them back.
+    /// Scope of a write-back by an instruction on caches.
     pub(super) fn writes_back(&self, cache: CachePolicy) -> Option<FenceScope> {
         match (self.row().name, cache) {
-            // There are `sc0` and `sc1`, which choose a scope together.
+            // On gfx942 `sc0` and `sc1` choose a scope together.
             ("buffer_wbl2", CachePolicy::Bits { glc, scc, .. })
                 if self.inst.target.arch == Arch::Gfx942 =>
             {

@@ -1,4 +1,4 @@
-//! The step for an instruction: its function, with resolved operands.
+//! Lowering of instructions to steps: functions with resolved operands.
 
 mod access;
 mod caches;
@@ -19,7 +19,7 @@ use crate::isa::Row;
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
-/// Makes the step for an instruction.
+/// Lowers an instruction to a step.
 pub(super) fn lower(inst: Inst) -> Result<Step> {
     let mut step = Step {
         run: |_, _, _| Flow::Next,

@@ -35,7 +35,7 @@ impl Builder<'_> {
             self.step.dst = self.target(&self.inst.operands[0]);
         }
         let mut sources = self.sources().to_vec();
-        // What is added to the destination.
+        // The destination is a source of multiply-adds.
         sources.extend(self.inst.operands.first().cloned());
         for (at, (operand, &kind)) in sources.iter().zip(operation.src).enumerate() {
             let source = self.source(operand, kind)?;

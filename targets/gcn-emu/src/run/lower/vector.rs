@@ -124,7 +124,7 @@ impl Builder<'_> {
                     Source::Scalar(number) => alu.mask = Some(number),
                     _ => return Err(self.unsupported()),
                 },
-                // The text does not have it.
+                // VCC is implicit.
                 (None, None) => alu.mask = Some(VCC),
                 (Some(_), None) => return Err(self.unsupported()),
             }
@@ -147,7 +147,7 @@ impl Builder<'_> {
             return Err(self.unsupported());
         };
         let mut modifiers = *modifiers;
-        // Those that mix floats have signs at their operands.
+        // Operations that mix floats have signs at their operands.
         for (at, source) in sources.iter().enumerate() {
             modifiers.neg_lo |= u8::from(source.neg) << at;
             modifiers.neg_hi |= u8::from(source.abs) << at;
