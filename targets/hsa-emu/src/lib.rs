@@ -17,7 +17,7 @@
 //! | `environment` | GPUs for programs that add none |
 //! | [`runtime`] | the state of the process: agents, and what programs have created |
 //! | `queue` | queues, and the threads that process their packets |
-//! | `packet` | packets, and their validation |
+//! | `packet`, `packet_error` | packets, their validation, and why one is rejected |
 //! | `code` | loading code objects |
 //! | `gpu` | a GPU |
 //! | `copy` | copy engines |
@@ -47,6 +47,7 @@ pub mod functions;
 mod gpu;
 mod memory;
 mod packet;
+mod packet_error;
 pub mod pointers;
 mod queue;
 pub mod runtime;

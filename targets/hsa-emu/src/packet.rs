@@ -9,8 +9,8 @@ use gcn_emu::{MAX_GROUP_BYTES, MAX_WORKGROUP};
 use hsa_runtime_sys::*;
 
 use crate::gpu::Kernel;
+use crate::packet_error::PacketError;
 use crate::spec::MAX_SCRATCH;
-use crate::status::{Answer, Status};
 
 /// A packet's size.
 pub(crate) const PACKET: usize = 64;
@@ -87,7 +87,7 @@ pub(crate) enum Packet {
 
 impl Packet {
     /// Reads a packet whose header is valid.
-    pub(crate) fn read(words: Words, is_strict: bool) -> Answer<Self> {
+    pub(crate) fn read(words: Words, is_strict: bool) -> Result<Self, PacketError> {
         let header = words[0] & 0xffff;
         let kind = header & 0xff;
         let scopes = header & !(1 << HSA_PACKET_HEADER_BARRIER | 0xff);
@@ -95,8 +95,11 @@ impl Packet {
         let is_known = scopes >> 13 == 0
             && scope(HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE) <= HSA_FENCE_SCOPE_SYSTEM
             && scope(HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE) <= HSA_FENCE_SCOPE_SYSTEM;
-        if !is_known || is_strict && scopes != SYSTEM_SCOPES {
-            return Err(Status::INVALID_PACKET_FORMAT);
+        if !is_known {
+            return Err(PacketError::Header(header as u16));
+        }
+        if is_strict && scopes != SYSTEM_SCOPES {
+            return Err(PacketError::Scopes(header as u16));
         }
         let format = words[0] >> 16 & 0xff;
         Ok(match kind {
@@ -106,7 +109,7 @@ impl Packet {
             HSA_PACKET_TYPE_VENDOR_SPECIFIC if format == HSA_AMD_PACKET_TYPE_BARRIER_VALUE => {
                 Self::Value(read(words))
             }
-            _ => return Err(Status::INVALID_PACKET_FORMAT),
+            _ => return Err(PacketError::Type(kind, format)),
         })
     }
 
@@ -145,7 +148,11 @@ pub(crate) fn has_barrier(header: u16) -> bool {
 }
 
 /// Rejects a kernel that no GPU could run, with ROCr's error.
-pub(crate) fn check(packet: &hsa_kernel_dispatch_packet_t, kernel: &Kernel, wave: u32) -> Answer {
+pub(crate) fn check(
+    packet: &hsa_kernel_dispatch_packet_t,
+    kernel: &Kernel,
+    wave: u32,
+) -> Result<(), PacketError> {
     let team = [
         packet.workgroup_size_x,
         packet.workgroup_size_y,
@@ -155,25 +162,37 @@ pub(crate) fn check(packet: &hsa_kernel_dispatch_packet_t, kernel: &Kernel, wave
     let grid = [packet.grid_size_x, packet.grid_size_y, packet.grid_size_z];
     let dimensions = usize::from(packet.setup);
     let is_one = |&size: &u32| size == 1;
-    if !(1..=3).contains(&dimensions)
-        || team.contains(&0)
-        || grid.contains(&0)
-        || !team[dimensions..].iter().all(is_one)
-        || !grid[dimensions..].iter().all(is_one)
-    {
-        return Err(Status::INCOMPATIBLE_ARGUMENTS);
+    if !(1..=3).contains(&dimensions) {
+        return Err(PacketError::Dimensions(packet.setup));
+    }
+    for (what, size) in [("its workgroup", team), ("its grid", grid)] {
+        if size.contains(&0) || !size[dimensions..].iter().all(is_one) {
+            return Err(PacketError::Size {
+                what,
+                size,
+                dimensions,
+            });
+        }
     }
     let threads = team.iter().map(|&size| u64::from(size)).product::<u64>();
     if threads > u64::from(MAX_WORKGROUP) {
-        return Err(Status::INVALID_ARGUMENT);
+        return Err(PacketError::Workgroup(threads));
     }
     let group = packet.group_segment_size;
     if group > MAX_GROUP_BYTES || group < kernel.descriptor.group_bytes {
-        return Err(Status::INVALID_ALLOCATION);
+        return Err(PacketError::GroupBytes {
+            kernel: kernel.name.clone(),
+            found: group,
+            needed: kernel.descriptor.group_bytes,
+        });
     }
     let scratch = u64::from(packet.private_segment_size) * u64::from(wave);
     if scratch > MAX_SCRATCH || packet.private_segment_size < kernel.descriptor.private_bytes {
-        return Err(Status::OUT_OF_RESOURCES);
+        return Err(PacketError::PrivateBytes {
+            kernel: kernel.name.clone(),
+            found: packet.private_segment_size,
+            needed: kernel.descriptor.private_bytes,
+        });
     }
     Ok(())
 }
@@ -184,6 +203,7 @@ mod tests {
     use gcn_emu::{DESCRIPTOR_BYTES, Descriptor};
 
     use super::*;
+    use crate::status::{Answer, Status};
 
     const BARRIER: u16 = 1 << 8;
     const KERNEL: u16 = 2 | 2 << 9 | 2 << 11;
@@ -191,7 +211,8 @@ mod tests {
     fn kind(header: u16, is_strict: bool) -> Answer<&'static str> {
         let mut words = [0; PACKET / 4];
         words[0] = u32::from(header);
-        Ok(match Packet::read(words, is_strict)? {
+        let packet = Packet::read(words, is_strict).map_err(|error| error.status())?;
+        Ok(match packet {
             Packet::Kernel(_) => "kernel",
             Packet::And(_) => "and",
             Packet::Or(_) => "or",
@@ -250,7 +271,7 @@ mod tests {
                 // SAFETY: a struct of numbers, pointers and handles, for which zeros are valid.
                 ..unsafe { std::mem::zeroed() }
             };
-            check(&packet, &kernel, 64)
+            check(&packet, &kernel, 64).map_err(|error| error.status())
         };
         const FITS: (u32, u32) = (16, 8);
         assert_eq!(

@@ -12,8 +12,9 @@ use super::Queue;
 use crate::clock;
 use crate::gpu::Kernel;
 use crate::packet::{self, Place, Words};
+use crate::packet_error::PacketError;
 use crate::signal::{KernelActivity, Use};
-use crate::status::{Answer, Status};
+use crate::status::Status;
 use gcn_emu::{Dispatch, Fault, FaultKind, GROUP_APERTURE, PRIVATE_APERTURE, Running};
 
 /// The kernels of a queue that have begun and not ended, by the numbers of their packets, and the error of the first
@@ -52,14 +53,17 @@ impl Queue {
         packet: &hsa_kernel_dispatch_packet_t,
         (place, words): (Place, Words),
         completion: Option<Use>,
-    ) -> Answer {
+    ) -> Result<(), PacketError> {
         let gpu = &self.gpu;
-        let kernel = gpu.kernel(packet.kernel_object)?;
+        let object = packet.kernel_object;
+        let kernel = gpu
+            .kernel(object)
+            .map_err(|_| PacketError::KernelObject(object))?;
         packet::check(packet, &kernel, gpu.spec.wave)?;
         self.check_arguments(packet, &kernel)?;
         let dispatch = Dispatch {
             kernel: kernel.name.clone(),
-            descriptor: packet.kernel_object,
+            descriptor: object,
             grid: [packet.grid_size_x, packet.grid_size_y, packet.grid_size_z],
             workgroup: [
                 packet.workgroup_size_x.into(),
@@ -96,23 +100,25 @@ impl Queue {
             Err(error) => {
                 lock(&self.in_flight).kernels.remove(&index);
                 gpu.running.end();
-                (gpu.report)(&format!(
-                    "kernel `{}` cannot be launched: {error}",
-                    kernel.name
-                ));
-                Err(Status::OUT_OF_RESOURCES)
+                Err(PacketError::Launch(kernel.name.clone(), error))
             }
         }
     }
 
     /// A strict GPU rejects arguments that it would not find.
-    fn check_arguments(&self, packet: &hsa_kernel_dispatch_packet_t, kernel: &Kernel) -> Answer {
+    fn check_arguments(
+        &self,
+        packet: &hsa_kernel_dispatch_packet_t,
+        kernel: &Kernel,
+    ) -> Result<(), PacketError> {
         let bytes = u64::from(kernel.descriptor.kernarg_bytes);
         let address = packet.kernarg_address.addr() as u64;
         if bytes > 0 && self.gpu.is_strict && !self.gpu.may_use(address, bytes) {
-            let why = "the GPU has no access to them, or they are too few";
-            tracing::warn!(kernel = kernel.name, address, bytes, why, "arguments");
-            return Err(Status::INVALID_ARGUMENT);
+            return Err(PacketError::Arguments {
+                kernel: kernel.name.clone(),
+                address,
+                bytes,
+            });
         }
         Ok(())
     }
@@ -217,6 +223,12 @@ impl Queue {
     pub(super) fn report(&self, failure: &Failure) {
         match *failure {
             Failure::Status(status) => {
+                if self.callback.is_none() {
+                    (self.gpu.report)(&format!(
+                        "queue {:#x} has stopped and has no callback for errors: waiting for its signals does not end",
+                        self.ring.address()
+                    ));
+                }
                 if let Some(callback) = self.callback {
                     let data = std::ptr::with_exposed_provenance_mut(self.data);
                     // SAFETY: the program's function takes a status, the queue and its data.

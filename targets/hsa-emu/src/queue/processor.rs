@@ -8,20 +8,20 @@ use hsa_runtime_sys::*;
 use super::kernel::{Failure, PUBLISHING};
 use super::{CLOSED, INACTIVE, Queue};
 use crate::packet::{Packet, Place, has_barrier};
+use crate::packet_error::PacketError;
 use crate::signal::{Condition, Use, wait_until};
-use crate::status::{Answer, Status};
 
 /// Why a packet is not processed.
 enum Stop {
     /// The queue is not active any more.
     Left,
     /// The packet is invalid.
-    Invalid(Status),
+    Invalid(PacketError),
 }
 
-impl From<Status> for Stop {
-    fn from(status: Status) -> Self {
-        Self::Invalid(status)
+impl From<PacketError> for Stop {
+    fn from(error: PacketError) -> Self {
+        Self::Invalid(error)
     }
 }
 
@@ -33,14 +33,12 @@ impl Queue {
         while self.is_active() {
             match self.process(index) {
                 Ok(()) => index += 1,
-                Err(Stop::Invalid(status)) => {
-                    tracing::warn!(
-                        queue = self.ring.address(),
-                        index,
-                        status = status.0,
-                        "a packet is invalid"
-                    );
-                    self.fail(&Failure::Status(status));
+                Err(Stop::Invalid(error)) => {
+                    (self.gpu.report)(&format!(
+                        "packet {index} of queue {:#x} is invalid: {error}",
+                        self.ring.address()
+                    ));
+                    self.fail(&Failure::Status(error.status()));
                 }
                 Err(Stop::Left) => {
                     if let Some(failure) = self.take_failure() {
@@ -74,10 +72,7 @@ impl Queue {
         let is_strict = self.gpu.is_strict;
         // Acquire pairs with the release of the program: the device may use either of the two.
         if is_strict && index >= self.ring.write_index().load(Ordering::Acquire) {
-            (self.gpu.report)(
-                "the doorbell rang before the write index said that the packet is there",
-            );
-            return Err(Status::INVALID_ARGUMENT.into());
+            return Err(PacketError::WriteIndex.into());
         }
         let place = self.ring.place(index);
         self.wait_for_header(place)?;
@@ -87,7 +82,7 @@ impl Queue {
             self.wait(false, || self.is_idle())?;
         }
         // Before the packet's place is free: its signals stay until the packet is done.
-        let completion = self.shared.signals.take_if_any(packet.completion())?;
+        let completion = self.signal(packet.completion())?;
         match packet {
             Packet::Kernel(packet) => {
                 // The place is free when the kernel begins, not when it ends.
@@ -113,7 +108,7 @@ impl Queue {
                     other: packet.value,
                 };
                 if !condition.is_valid() {
-                    return Err(Status::INVALID_PACKET_FORMAT.into());
+                    return Err(PacketError::Condition(packet.cond).into());
                 }
                 let signals = self.dependencies(&[packet.signal])?;
                 let is_met = |s: &Use| condition.is_met(s.signal().get() & packet.mask);
@@ -132,7 +127,7 @@ impl Queue {
     fn wait_for_header(&self, place: Place) -> Result<(), Stop> {
         let is_there = || u32::from(place.load_header()) & 0xff != HSA_PACKET_TYPE_INVALID;
         if self.gpu.is_strict && self.ring.kind == HSA_QUEUE_TYPE_SINGLE && !is_there() {
-            return Err(Status::INVALID_PACKET_FORMAT.into());
+            return Err(PacketError::NotPublished.into());
         }
         while !is_there() {
             if !self.is_active() || self.has_failure() {
@@ -144,12 +139,16 @@ impl Queue {
     }
 
     /// The signals that a packet waits for.
-    fn dependencies(&self, signals: &[hsa_signal_t]) -> Answer<Vec<Use>> {
-        let signals = signals
-            .iter()
-            .map(|&signal| self.shared.signals.take_if_any(signal));
-        let signals: Answer<Vec<_>> = signals.collect();
+    fn dependencies(&self, signals: &[hsa_signal_t]) -> Result<Vec<Use>, PacketError> {
+        let signals = signals.iter().map(|&signal| self.signal(signal));
+        let signals: Result<Vec<_>, _> = signals.collect();
         Ok(signals?.into_iter().flatten().collect())
+    }
+
+    /// A signal of a packet, if it has one.
+    fn signal(&self, signal: hsa_signal_t) -> Result<Option<Use>, PacketError> {
+        let found = self.shared.signals.take_if_any(signal);
+        found.map_err(|_| PacketError::Signal(signal.handle))
     }
 
     /// Waits until `is_so`, which depends on these signals.

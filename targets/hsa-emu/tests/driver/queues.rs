@@ -324,4 +324,12 @@ fn a_kernel_that_does_not_fit_is_rejected() {
         with(&|packet| packet[14] = 8),
         HSA_STATUS_ERROR_INVALID_SIGNAL,
     );
+    for text in [
+        "packet 0 of queue",
+        "its group_segment_size is 1023; kernel `large` needs 1024",
+        "its private_segment_size is 0; kernel `large` needs 256",
+        "its signal 0x8 does not exist",
+    ] {
+        assert!(gpu.has_said(text), "{text}: {:?}", gpu.said);
+    }
 }
