@@ -21,7 +21,7 @@ Examples:
   revoff run --device emu         the same on an emulated GPU
   revoff test --device emu        its tests
   revoff devices                  what can run kernels here
-  revoff emulate -- ./program     any program for NVIDIA's GPUs, without one
+  revoff emulate -- ./program     any program for NVIDIA's or AMD's GPUs, without one
   revoff inspect libhello.so      which kernels an image has, what it calls
   revoff run libhello.so --kernel hello u32:7
   revoff bench --quick            what a call to the host costs here
@@ -38,7 +38,7 @@ REVOFF_LOG shows its events, e.g. REVOFF_LOG=debug.";
 pub(crate) enum Command {
     /// List the devices, and the cost of reverse offload on each
     Devices(devices::Options),
-    /// Run any program that uses CUDA's driver, on emulated GPUs
+    /// Run any program that uses CUDA's driver or AMD's ROCr, on emulated GPUs
     Emulate(emulate::Options),
     /// Show the metadata of an image, without loading it
     Inspect(inspect::Options),

@@ -17,7 +17,8 @@
 //! | `environment` | GPUs for programs that add none |
 //! | [`runtime`] | the state of the process: agents, and what programs have created |
 //! | `queue` | queues, and the threads that process their packets |
-//! | `packet`, `packet_error` | packets, their validation, and why one is rejected |
+//! | `packet` | packets, and their validation |
+//! | `packet_error` | why a packet is rejected |
 //! | `code` | loading code objects |
 //! | `gpu` | a GPU |
 //! | `copy` | copy engines |

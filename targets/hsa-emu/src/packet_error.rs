@@ -29,7 +29,9 @@ pub(crate) enum PacketError {
     #[error("it has {0} dimensions; there are 1 to 3")]
     Dimensions(u16),
     /// Of the workgroup or the grid, beside the number of dimensions.
-    #[error("{what} has the size {size:?} in {dimensions} dimensions; a size is at least 1, and 1 in others")]
+    #[error(
+        "{what} has the size {size:?} in {dimensions} dimensions; a size is at least 1, and 1 in others"
+    )]
     Size {
         what: &'static str,
         size: [u32; 3],
@@ -37,19 +39,25 @@ pub(crate) enum PacketError {
     },
     #[error("its workgroup has {0} work-items; the maximum is {MAX_WORKGROUP}")]
     Workgroup(u64),
-    #[error("its group_segment_size is {found}; kernel `{kernel}` needs {needed}, and a workgroup has {MAX_GROUP_BYTES}")]
+    #[error(
+        "its group_segment_size is {found}; kernel `{kernel}` needs {needed}, and a workgroup has {MAX_GROUP_BYTES}"
+    )]
     GroupBytes {
         kernel: String,
         found: u32,
         needed: u32,
     },
-    #[error("its private_segment_size is {found}; kernel `{kernel}` needs {needed}, and a wave has {MAX_SCRATCH}")]
+    #[error(
+        "its private_segment_size is {found}; kernel `{kernel}` needs {needed}, and a wave has {MAX_SCRATCH}"
+    )]
     PrivateBytes {
         kernel: String,
         found: u32,
         needed: u32,
     },
-    #[error("its kernel_object {0:#x} is no kernel of this GPU (HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT)")]
+    #[error(
+        "its kernel_object {0:#x} is no kernel of this GPU (HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT)"
+    )]
     KernelObject(u64),
     /// The arguments of a kernel for a strict GPU.
     #[error(

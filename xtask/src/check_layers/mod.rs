@@ -135,6 +135,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "copy",
             "gpu",
             "code",
+            "packet_error",
             "packet",
             "queue",
             "runtime",
