@@ -22,16 +22,16 @@ pub(crate) type Words = [u32; PACKET / 4];
 const SYSTEM_SCOPES: u32 = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE
     | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 
-/// The place of a packet in a ring.
+/// The slot of a packet in a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(*mut u8);
+pub(crate) struct PacketSlot(*mut u8);
 
 // SAFETY: the packet's memory is accessed atomically.
-unsafe impl Send for Place {}
+unsafe impl Send for PacketSlot {}
 // SAFETY: as above.
-unsafe impl Sync for Place {}
+unsafe impl Sync for PacketSlot {}
 
-impl Place {
+impl PacketSlot {
     /// # Safety
     /// The address points to a packet, aligned to its size, which outlives this value and its copies.
     pub(crate) unsafe fn new(at: *mut u8) -> Self {
@@ -54,7 +54,7 @@ impl Place {
         self.header().load(Ordering::Acquire)
     }
 
-    /// Marks the place as free.
+    /// Marks the slot as free.
     pub(crate) fn free(self) {
         // Release: edge *free packet*; the packet was read before. The other end is the program's acquire of
         // the header.

@@ -162,6 +162,19 @@ impl Pending {
         self.take_in_order(at)
     }
 
+    /// Takes any store of several, or nothing by chance. Stores to the same bytes stay in order.
+    pub(super) fn take_one_of_many(&mut self) -> Option<Operation> {
+        let is_store = |(operation, _): &(Operation, Counters)| matches!(operation, Operation::Store(pieces) if !pieces.is_empty());
+        let stores: Vec<_> = (0..self.operations.len())
+            .filter(|&at| is_store(&self.operations[at]))
+            .collect();
+        if stores.len() < 2 || self.random.below(2) == 0 {
+            return None;
+        }
+        let at = stores[self.random.below(stores.len() as u64) as usize];
+        self.take_in_order(at)
+    }
+
     /// Takes the oldest operation if there are as many as counters count.
     pub(super) fn take_excess(&mut self) -> Option<Operation> {
         const MAX: usize = 63;

@@ -178,6 +178,17 @@ pub(super) fn complete_stores_to(memory: &mut Memory<'_>, place: (Space, u64), b
     }
 }
 
+/// Whether a wait goes on after other waves had a turn, which see one more of the wave's stores then, but
+/// not all of them.
+pub(super) fn delays(wave: &mut Wave, group: &mut Group) -> bool {
+    let store = wave.pending.as_mut().and_then(|it| it.take_one_of_many());
+    let delays = store.is_some();
+    if let Some(store) = store {
+        complete(wave, group, store);
+    }
+    delays
+}
+
 /// Waits until at most so many operations of each counter are outstanding.
 pub(super) fn wait(wave: &mut Wave, group: &mut Group, most: [usize; COUNTERS]) {
     for (counter, most) in most.into_iter().enumerate() {

@@ -70,3 +70,17 @@ fn messages_need_waits_and_invalidations() {
         }
     }
 }
+
+#[test]
+fn code_without_orders_is_caught() {
+    for arch in Arch::ALL {
+        for order in ["__ATOMIC_RELEASE", "__ATOMIC_ACQUIRE"] {
+            let source = MESSAGES.replace(order, "__ATOMIC_RELAXED");
+            let Some(object) = compile(arch, "c", &source, &["-std=c23"]) else {
+                return;
+            };
+            let wrong = (1..20).filter(|&seed| !is_right(arch, &object, seed, None));
+            assert!(wrong.count() > 0, "{arch}: no {order}, and nothing is wrong");
+        }
+    }
+}

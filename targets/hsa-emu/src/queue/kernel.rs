@@ -11,7 +11,7 @@ use hsa_runtime_sys::*;
 use super::Queue;
 use crate::clock;
 use crate::gpu::Kernel;
-use crate::packet::{self, Place, Words};
+use crate::packet::{self, PacketSlot, Words};
 use crate::packet_error::PacketError;
 use crate::signal::{KernelActivity, Use};
 use crate::status::Status;
@@ -38,7 +38,7 @@ pub(super) enum Failure {
 /// A kernel that has begun.
 struct Launch {
     index: u64,
-    place: Place,
+    slot: PacketSlot,
     words: Words,
     completion: Option<Use>,
     start: u64,
@@ -51,7 +51,7 @@ impl Queue {
         self: &Arc<Self>,
         index: u64,
         packet: &hsa_kernel_dispatch_packet_t,
-        (place, words): (Place, Words),
+        (slot, words): (PacketSlot, Words),
         completion: Option<Use>,
     ) -> Result<(), PacketError> {
         let gpu = &self.gpu;
@@ -71,7 +71,7 @@ impl Queue {
                 packet.workgroup_size_z.into(),
             ],
             kernarg: packet.kernarg_address.expose_provenance() as u64,
-            packet: place.address(),
+            packet: slot.address(),
             queue: self.ring.address(),
             dispatch_id: index,
             private_bytes: packet.private_segment_size,
@@ -79,7 +79,7 @@ impl Queue {
         };
         let launch = Launch {
             index,
-            place,
+            slot,
             words,
             completion,
             start: clock::now(),
@@ -127,7 +127,7 @@ impl Queue {
     fn ended(&self, launch: Launch, result: Result<(), Fault>) {
         let Launch {
             index,
-            place,
+            slot,
             words,
             completion,
             start,
@@ -139,8 +139,8 @@ impl Queue {
                 drop(completion);
                 self.failure_of(&fault)
             }
-            Ok(()) if self.gpu.is_strict && place.words()[1..] != words[1..] => {
-                let text = "the place of a packet was used again while its kernel ran";
+            Ok(()) if self.gpu.is_strict && slot.words()[1..] != words[1..] => {
+                let text = "the slot of a packet was used again while its kernel ran";
                 (self.gpu.report)(text);
                 drop(completion);
                 Some(Failure::Status(Status::INVALID_PACKET_FORMAT))

@@ -7,7 +7,7 @@ use hsa_runtime_sys::*;
 
 use super::kernel::{Failure, PUBLISHING};
 use super::{CLOSED, INACTIVE, Queue};
-use crate::packet::{Packet, Place, has_barrier};
+use crate::packet::{Packet, PacketSlot, has_barrier};
 use crate::packet_error::PacketError;
 use crate::signal::{Condition, Use, wait_until};
 
@@ -70,24 +70,24 @@ impl Queue {
     fn process(self: &Arc<Self>, index: u64) -> Result<(), Stop> {
         self.wait(false, || self.doorbell.maximum() >= index.cast_signed())?;
         let is_strict = self.gpu.is_strict;
-        // Acquire pairs with the release of the program: the device may use either of the two.
+        // Acquire, edge *write index*: pairs with the program's release.
         if is_strict && index >= self.ring.write_index().load(Ordering::Acquire) {
             return Err(PacketError::WriteIndex.into());
         }
-        let place = self.ring.place(index);
-        self.wait_for_header(place)?;
-        let words = place.words();
+        let slot = self.ring.slot(index);
+        self.wait_for_header(slot)?;
+        let words = slot.words();
         let packet = Packet::read(words, is_strict)?;
         if has_barrier(words[0] as u16) {
             self.wait(false, || self.is_idle())?;
         }
-        // Before the packet's place is free: its signals stay until the packet is done.
+        // Before the packet's slot is free: its signals stay until the packet is done.
         let completion = self.signal(packet.completion())?;
         match packet {
             Packet::Kernel(packet) => {
-                // The place is free when the kernel begins, not when it ends.
-                self.dispatch(index, &packet, (place, words), completion)?;
-                self.take(index, place);
+                // The slot is free when the kernel begins, not when it ends.
+                self.dispatch(index, &packet, (slot, words), completion)?;
+                self.take(index, slot);
                 return Ok(());
             }
             Packet::And(packet) => {
@@ -115,7 +115,7 @@ impl Queue {
                 self.wait_for(&signals, || signals.iter().all(is_met))?;
             }
         }
-        self.take(index, place);
+        self.take(index, slot);
         if let Some(completion) = completion {
             completion.count_down();
         }
@@ -124,8 +124,8 @@ impl Queue {
 
     /// Waits until a packet is published. Several threads may ring the doorbell; a packet of one that does so alone
     /// has to be there.
-    fn wait_for_header(&self, place: Place) -> Result<(), Stop> {
-        let is_there = || u32::from(place.load_header()) & 0xff != HSA_PACKET_TYPE_INVALID;
+    fn wait_for_header(&self, slot: PacketSlot) -> Result<(), Stop> {
+        let is_there = || u32::from(slot.load_header()) & 0xff != HSA_PACKET_TYPE_INVALID;
         if self.gpu.is_strict && self.ring.kind == HSA_QUEUE_TYPE_SINGLE && !is_there() {
             return Err(PacketError::NotPublished.into());
         }
@@ -164,10 +164,10 @@ impl Queue {
         waited
     }
 
-    /// Returns the place of a packet that was read to the program.
-    fn take(&self, index: u64, place: Place) {
-        place.free();
-        // Release: the place is free.
+    /// Returns the slot of a packet that was read to the program.
+    fn take(&self, index: u64, slot: PacketSlot) {
+        slot.free();
+        // Release, edge *read index*: pairs with the program's acquire; the packet was read before.
         self.ring.read_index().store(index + 1, Ordering::Release);
     }
 }

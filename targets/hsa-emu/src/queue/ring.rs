@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use hsa_runtime_sys::*;
 
 use crate::memory::{BlockKind, Gpus, Memory, Owner};
-use crate::packet::{PACKET, Place};
+use crate::packet::{PACKET, PacketSlot};
 use crate::status::{Answer, Status};
 use gcn_emu::{GROUP_APERTURE, PRIVATE_APERTURE};
 
@@ -66,7 +66,7 @@ impl Ring {
             size: size.into(),
             kind,
         };
-        (0..ring.size).for_each(|index| ring.place(index).free());
+        (0..ring.size).for_each(|index| ring.slot(index).free());
         // SAFETY: the memory is zeroed, large enough, and not shared yet.
         let queue = unsafe { &mut *raw.as_ptr() };
         queue.hsa_queue = hsa_queue_t {
@@ -108,10 +108,10 @@ impl Ring {
     }
 
     /// Location of a packet.
-    pub(crate) fn place(&self, index: u64) -> Place {
+    pub(crate) fn slot(&self, index: u64) -> PacketSlot {
         let offset = (index % self.size) as usize * PACKET;
         // SAFETY: within the ring, which lives as long as the queue; blocks are aligned to more.
-        unsafe { Place::new(self.base.as_ptr().add(offset)) }
+        unsafe { PacketSlot::new(self.base.as_ptr().add(offset)) }
     }
 
     /// Write index: the number of packets that programs have reserved.
