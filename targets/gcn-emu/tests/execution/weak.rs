@@ -80,7 +80,10 @@ fn code_without_orders_is_caught() {
                 return;
             };
             let wrong = (1..20).filter(|&seed| !is_right(arch, &object, seed, None));
-            assert!(wrong.count() > 0, "{arch}: no {order}, and nothing is wrong");
+            assert!(
+                wrong.count() > 0,
+                "{arch}: no {order}, and nothing is wrong"
+            );
         }
     }
 }
