@@ -164,6 +164,9 @@ impl Pending {
 
     /// Takes any store of several, or nothing by chance. Stores to the same bytes stay in order.
     pub(super) fn take_one_of_many(&mut self) -> Option<Operation> {
+        if self.ignores_store_waits {
+            return None;
+        }
         let is_store = |(operation, _): &(Operation, Counters)| matches!(operation, Operation::Store(pieces) if !pieces.is_empty());
         let stores: Vec<_> = (0..self.operations.len())
             .filter(|&at| is_store(&self.operations[at]))
