@@ -8,7 +8,7 @@ const HALF: usize = 32;
 /// Maximum number of active lanes that are computed one at a time.
 const FEW: u32 = 4;
 
-/// The operands of 32 lanes, or of those that are left.
+/// Operands of up to 32 lanes, from some lane on.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     src: [*const u32; 4],
