@@ -320,7 +320,7 @@ fn wait(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     if wave.is_observed {
         let generation = wave.target.arch.generation();
         let most = outstanding(step.inst.op, step.immediate as u32 & 0xffff, generation);
-        if weak::delays(wave, group) {
+        if weak::complete_one_of_many(wave, group) {
             return Flow::Wait;
         }
         if let Some(costs) = &mut wave.costs {

@@ -1,5 +1,7 @@
 //! Registers at a distance that M0 has.
 
+use bus_cost::record::lanes_of;
+
 use super::flow::Flow;
 use super::group::Group;
 use super::operand::{Source, Target};
@@ -8,8 +10,6 @@ use super::vector::source_rows;
 use super::wave::Wave;
 use crate::fault::FaultKind;
 use crate::isa::{Sop1Op, SopcOp, SoppOp, ValuOp};
-
-use bus_cost::record::lanes_of;
 
 /// The operands that gfx9's index mode moves, in M0: the sources, then the destination.
 const MOVED: u32 = 12;
@@ -47,7 +47,7 @@ pub(super) fn vector(op: ValuOp) -> Option<Run> {
     })
 }
 
-/// The step function of the comparison-like operation that begins index mode.
+/// The step function of the operation that begins index mode.
 pub(super) fn begin(op: SopcOp) -> Option<Run> {
     (op == SopcOp::s_set_gpr_idx_on).then_some(|wave, step, _| {
         let distance = wave.read32(&step.src[0]);

@@ -178,15 +178,15 @@ pub(super) fn complete_stores_to(memory: &mut Memory<'_>, place: (Space, u64), b
     }
 }
 
-/// Whether a wait goes on after other waves had a turn, which see one more of the wave's stores then, but
-/// not all of them.
-pub(super) fn delays(wave: &mut Wave, group: &mut Group) -> bool {
+/// Completes one of several stores before a wait. Returns whether it did: then the wait is repeated after
+/// other waves, which see some of the stores.
+pub(super) fn complete_one_of_many(wave: &mut Wave, group: &mut Group) -> bool {
     let store = wave.pending.as_mut().and_then(|it| it.take_one_of_many());
-    let delays = store.is_some();
-    if let Some(store) = store {
-        complete(wave, group, store);
-    }
-    delays
+    let Some(store) = store else {
+        return false;
+    };
+    complete(wave, group, store);
+    true
 }
 
 /// Waits until at most so many operations of each counter are outstanding.
