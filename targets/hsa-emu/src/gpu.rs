@@ -58,6 +58,7 @@ pub(crate) struct Gpu {
     /// Slot of the GPU in the address space.
     pub(crate) slot: usize,
     pub(crate) machine: Machine,
+    /// Kernels of frozen executables, by the addresses of their descriptors.
     pub(crate) kernels: RwLock<HashMap<u64, Arc<Kernel>>>,
     pub(crate) running: Arc<RunningKernels>,
     /// Copy engines, one for each direction; a strict GPU uses the first only.
@@ -132,7 +133,7 @@ impl Gpu {
         &self.blits
     }
 
-    /// Looks up a kernel by the address of its descriptor.
+    /// Looks up a kernel of a frozen executable by the address of its descriptor.
     pub(crate) fn kernel(&self, object: u64) -> Answer<Arc<Kernel>> {
         let kernels = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
         let found = kernels.get(&object).cloned();

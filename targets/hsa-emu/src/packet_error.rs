@@ -56,7 +56,8 @@ pub(crate) enum PacketError {
         needed: u32,
     },
     #[error(
-        "its kernel_object {0:#x} is no kernel of this GPU (HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT)"
+        "its kernel_object {0:#x} is no kernel of a frozen executable on this GPU \
+         (HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT)"
     )]
     KernelObject(u64),
     /// The arguments of a kernel for a strict GPU.

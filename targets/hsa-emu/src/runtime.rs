@@ -42,7 +42,15 @@ impl AnyQueue {
             Self::Soft(queue) => &queue.ring,
         }
     }
+
+    /// Whether it is a queue of the GPU with this number.
+    fn is_of(&self, number: u32) -> bool {
+        matches!(self, Self::Gpu(queue) if queue.gpu.number == number)
+    }
 }
+
+/// The most queues of a GPU, as many as ROCr says.
+pub(crate) const MAX_QUEUES: usize = 128;
 
 /// The runtime.
 pub(crate) struct Runtime {
@@ -156,12 +164,21 @@ impl Runtime {
         }
     }
 
-    /// Adds a queue; returns its address.
-    pub(crate) fn add_queue(&self, queue: AnyQueue) -> *mut hsa_queue_t {
+    /// Adds a queue; returns its address. A GPU has at most [`MAX_QUEUES`].
+    pub(crate) fn add_queue(&self, queue: AnyQueue) -> Answer<*mut hsa_queue_t> {
         let raw = queue.ring().raw();
         let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
+        if let AnyQueue::Gpu(added) = &queue {
+            let number = added.gpu.number;
+            let of_gpu = queues.values().filter(|queue| queue.is_of(number));
+            if of_gpu.count() == MAX_QUEUES {
+                drop(queues);
+                added.destroy();
+                return Err(Status::OUT_OF_RESOURCES);
+            }
+        }
         queues.insert(raw.addr(), queue);
-        raw
+        Ok(raw)
     }
 
     /// The queue at an address.
@@ -426,10 +443,9 @@ pub fn remove_gpu(number: u32) {
         .unwrap_or_else(PoisonError::into_inner)
         .remove(&number);
     let Some(removed) = removed else { return };
-    let of_gpu = |queue: &AnyQueue| matches!(queue, AnyQueue::Gpu(q) if q.gpu.number == number);
     let queues = runtime.queues.write();
     let mut queues = queues.unwrap_or_else(PoisonError::into_inner);
-    let left: Vec<_> = queues.extract_if(|_, queue| of_gpu(queue)).collect();
+    let left: Vec<_> = queues.extract_if(|_, queue| queue.is_of(number)).collect();
     drop(queues);
     for (_, queue) in left {
         if let AnyQueue::Gpu(queue) = queue {

@@ -31,8 +31,8 @@ pub(crate) struct Loaded {
     pub(crate) delta: u64,
     /// Addresses and bytes of its segments there.
     pub(crate) segments: Vec<(u64, u64)>,
-    /// Kernel objects.
-    kernels: Vec<u64>,
+    /// Kernels, which can be launched once the executable is frozen.
+    kernels: Vec<Arc<Kernel>>,
     regions: Vec<CodeRegion>,
 }
 
@@ -41,8 +41,8 @@ impl Drop for Loaded {
         self.regions.clear();
         let kernels = self.gpu.kernels.write();
         let mut kernels = kernels.unwrap_or_else(PoisonError::into_inner);
-        for object in &self.kernels {
-            kernels.remove(object);
+        for kernel in &self.kernels {
+            kernels.remove(&kernel.object);
         }
         drop(kernels);
         if let Some(block) = self.gpu.memory.block_at(self.address) {
@@ -239,7 +239,7 @@ impl Loaded {
                         object: address,
                         descriptor: Descriptor::read(bytes),
                     });
-                    self.add_kernel(&kernel);
+                    self.kernels.push(Arc::clone(&kernel));
                     SymbolTarget::Kernel {
                         kernel,
                         has_dynamic_stack: has_dynamic_stack(bytes),
@@ -264,11 +264,13 @@ impl Loaded {
         Ok(symbols)
     }
 
-    fn add_kernel(&mut self, kernel: &Arc<Kernel>) {
-        self.kernels.push(kernel.object);
+    /// Allows packets to launch its kernels.
+    pub(super) fn freeze(&self) {
         let kernels = self.gpu.kernels.write();
         let mut kernels = kernels.unwrap_or_else(PoisonError::into_inner);
-        kernels.insert(kernel.object, Arc::clone(kernel));
+        for kernel in &self.kernels {
+            kernels.insert(kernel.object, Arc::clone(kernel));
+        }
     }
 }
 

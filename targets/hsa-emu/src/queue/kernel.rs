@@ -243,7 +243,7 @@ impl Queue {
                 };
                 let kind = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
                 if self.shared.events.report(kind, fault).is_err() {
-                    end_process(self);
+                    end_process(&self.gpu.product(), address);
                 }
             }
         }
@@ -259,15 +259,12 @@ fn is_aperture(address: u64) -> bool {
         .any(|&start| (start..start + SIZE).contains(&address))
 }
 
-/// Ends the process, as ROCr does without a handler for a memory fault.
+/// Ends the process, as ROCr does without a handler for a memory fault. The fault itself has been reported.
 #[expect(clippy::print_stderr, reason = "the last words of the process")]
-fn end_process(queue: &Queue) -> ! {
-    let fault = queue.gpu.fault();
-    let fault = fault.map_or_else(String::new, |fault| fault.to_string());
+fn end_process(product: &str, address: u64) -> ! {
     eprintln!(
-        "emulated GPU: memory access fault by `{}`: {fault}\nNo handler of system events accepts it: the process \
-         ends.",
-        queue.gpu.product()
+        "emulated GPU: memory access fault by `{product}` at {address:#x}: no handler of system events accepts it, so \
+         the process ends"
     );
     std::process::abort();
 }

@@ -67,7 +67,10 @@ impl Gpu {
             },
             memory: 64 << 20,
             is_strict,
-            report: Arc::new(move |line| heard.lock().unwrap().push(line.to_owned())),
+            report: Arc::new(move |line| {
+                eprintln!("{line}");
+                heard.lock().unwrap().push(line.to_owned());
+            }),
         });
         works(hsa!(hsa_init()));
         let number = number.expect("room for a GPU");

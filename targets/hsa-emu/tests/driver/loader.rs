@@ -1,14 +1,14 @@
 //! Loading code objects, and their symbols.
 
 use std::ffi::c_void;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use hsa_emu::Arch;
 use hsa_runtime_sys::*;
 
 use crate::assemble;
 use crate::gpu::{Gpu, hsa, is, read, works};
-use crate::queue::{Kernels, executable, info, load};
+use crate::queue::{Kernels, Queue, dispatch, executable, info, load};
 
 #[test]
 fn segments_are_relocated() {
@@ -66,31 +66,11 @@ fn symbols_have_their_properties() {
             HSA_STATUS_ERROR_INVALID_SYMBOL_NAME,
         );
     }
-    // All of them, and one that does not exist.
-    unsafe extern "C" fn count(
-        _: hsa_executable_t,
-        _: hsa_agent_t,
-        _: hsa_executable_symbol_t,
-        count: *mut c_void,
-    ) -> hsa_status_t {
-        // SAFETY: the test's counter.
-        unsafe { *count.cast::<u32>() += 1 };
-        HSA_STATUS_SUCCESS
-    }
-    type Count = unsafe extern "C" fn(
-        hsa_executable_t,
-        hsa_agent_t,
-        hsa_executable_symbol_t,
-        *mut c_void,
-    ) -> hsa_status_t;
-    let mut symbols = 0u32;
-    works(hsa!(hsa_executable_iterate_agent_symbols(
-        kernels.executable => hsa_executable_t,
-        gpu.agent => hsa_agent_t,
-        count => Count,
-        (&raw mut symbols).cast() => *mut c_void,
-    )));
-    assert_eq!(symbols, 10, "six kernels and four variables");
+    assert_eq!(
+        kernels.symbols().len(),
+        10,
+        "six kernels and four variables"
+    );
     let mut kind = 0u32;
     let status = hsa!(hsa_executable_symbol_get_info(
         hsa_executable_symbol_t { handle: 7 } => hsa_executable_symbol_t,
@@ -155,11 +135,40 @@ fn a_kernel_without_its_executable_does_not_exist() {
     };
     let object = kernels.object("trap");
     drop(kernels);
-    let queue = crate::queue::Queue::new(&gpu, 4);
-    let none = hsa_signal_t { handle: 0 };
-    queue.push(&crate::queue::dispatch(object, std::ptr::null_mut(), none));
-    is(
-        queue.wait_for_failure(),
-        HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+    is(launch(&gpu, object), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+}
+
+#[test]
+fn a_kernel_can_be_launched_when_its_executable_is_frozen() {
+    let gpu = Gpu::new();
+    let Some(kernels) = Kernels::load_unfrozen(&gpu) else {
+        return;
+    };
+    // A strict runtime finds no symbol by its name yet.
+    let is_trap = |&symbol: &_| {
+        let name = info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, [0u8; 64]);
+        name.starts_with(b"trap.kd\0")
+    };
+    let trap = kernels
+        .symbols()
+        .into_iter()
+        .find(is_trap)
+        .expect("a kernel");
+    let object = info(trap, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, 0);
+    is(launch(&gpu, object), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+    assert!(
+        gpu.has_said("no kernel of a frozen executable"),
+        "{:?}",
+        gpu.said
     );
+    works(kernels.freeze());
+    is(launch(&gpu, object), HSA_STATUS_ERROR_EXCEPTION);
+}
+
+/// The error of a kernel that fails, in a queue of its own.
+fn launch(gpu: &Gpu, object: u64) -> hsa_status_t {
+    let queue = Queue::new(gpu, 4);
+    let none = hsa_signal_t { handle: 0 };
+    queue.push(&dispatch(object, null_mut(), none));
+    queue.wait_for_failure()
 }

@@ -205,18 +205,26 @@ pub(crate) fn load(executable: hsa_executable_t, gpu: &Gpu, bytes: &[u8]) -> hsa
 }
 
 impl Kernels {
-    /// Loads them, if this machine has an assembler.
+    /// Loads and freezes them, if this machine has an assembler.
     pub(crate) fn load(gpu: &Gpu) -> Option<Self> {
+        let kernels = Self::load_unfrozen(gpu)?;
+        works(kernels.freeze());
+        Some(kernels)
+    }
+
+    /// Loads them, if this machine has an assembler.
+    pub(crate) fn load_unfrozen(gpu: &Gpu) -> Option<Self> {
         let bytes = assemble::kernels()?;
         let executable = executable();
         works(load(executable, gpu, bytes));
-        works(hsa!(hsa_executable_freeze(
-            executable => hsa_executable_t, null() => *const u8
-        )));
         Some(Self {
             executable,
             agent: gpu.agent,
         })
+    }
+
+    pub(crate) fn freeze(&self) -> hsa_status_t {
+        hsa!(hsa_executable_freeze(self.executable => hsa_executable_t, null() => *const u8))
     }
 
     /// The symbol with a name.
@@ -233,6 +241,34 @@ impl Kernels {
             HSA_STATUS_SUCCESS => Ok(symbol),
             status => Err(status),
         }
+    }
+
+    /// All symbols.
+    pub(crate) fn symbols(&self) -> Vec<hsa_executable_symbol_t> {
+        unsafe extern "C" fn collect(
+            _: hsa_executable_t,
+            _: hsa_agent_t,
+            symbol: hsa_executable_symbol_t,
+            symbols: *mut c_void,
+        ) -> hsa_status_t {
+            // SAFETY: the vector below, which nothing else uses meanwhile.
+            unsafe { (*symbols.cast::<Vec<hsa_executable_symbol_t>>()).push(symbol) };
+            HSA_STATUS_SUCCESS
+        }
+        type Collect = unsafe extern "C" fn(
+            hsa_executable_t,
+            hsa_agent_t,
+            hsa_executable_symbol_t,
+            *mut c_void,
+        ) -> hsa_status_t;
+        let mut symbols: Vec<hsa_executable_symbol_t> = Vec::new();
+        works(hsa!(hsa_executable_iterate_agent_symbols(
+            self.executable => hsa_executable_t,
+            self.agent => hsa_agent_t,
+            collect => Collect,
+            (&raw mut symbols).cast() => *mut c_void,
+        )));
+        symbols
     }
 
     /// The object of a kernel.
