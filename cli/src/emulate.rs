@@ -27,7 +27,7 @@ Faults of kernels are printed with the thread, the line and the address. Exit st
 of the program; 2 the command line is invalid.")]
 pub(crate) struct Options {
     /// The GPU's architecture, such as sm_90 or gfx90a [default: sm_90, or REVOFF_EMU_ARCH]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = arch)]
     device: Option<String>,
 
     /// How many of them [default: 1, or REVOFF_EMU_DEVICES]
@@ -56,8 +56,16 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    if let Some(device) = &options.device {
-        check_device(device)?;
+    let is_amd = options
+        .device
+        .as_ref()
+        .is_some_and(|arch| !arch.starts_with("sm_"));
+    if let Some(devices) = options.devices.filter(|_| is_amd) {
+        let max = hsa_emu::MAX_GPUS;
+        ensure!(
+            devices as usize <= max,
+            "--devices {devices}: there are at most {max} AMD GPUs"
+        );
     }
     let folder = image_build::emulated_driver()?;
     if options.path {
@@ -97,18 +105,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     bail!("{}: {error}", Path::new(program).display())
 }
 
-/// Checks that there are GPUs of this architecture.
-fn check_device(device: &str) -> anyhow::Result<()> {
-    if matches!(device.parse(), Ok(DeviceArch::Nvidia(sm)) if sm.exists()) {
-        return Ok(());
-    }
+/// The architecture that is meant, if there are emulated GPUs of it: `emu:gfx90a`, which elsewhere names a device, is
+/// `gfx90a`.
+fn arch(device: &str) -> anyhow::Result<String> {
+    let arch = device.strip_prefix("emu:").unwrap_or(device);
+    let is_nvidia = matches!(arch.parse(), Ok(DeviceArch::Nvidia(sm)) if sm.exists());
     ensure!(
-        device.parse::<hsa_emu::Arch>().is_ok(),
-        "--device {device}: no architecture; there are {}, {}",
+        is_nvidia || arch.parse::<hsa_emu::Arch>().is_ok(),
+        "no architecture; there are {}, {}",
         host_rt::targets::device_arch::nvidia_names(),
         hsa_emu::Arch::ALL.map(hsa_emu::Arch::name).join(", ")
     );
-    Ok(())
+    Ok(arch.to_owned())
 }
 
 /// Checks a thread's place, `BLOCK.THREAD`.

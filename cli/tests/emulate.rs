@@ -13,13 +13,17 @@ fn a_wrong_command_line_is_named() {
     for (arguments, words) in [
         (
             &["--device", "sm_9", "--", "true"][..],
-            "--device sm_9: no architecture; there are sm_30",
+            "'sm_9' for '--device <ARCH>': no architecture; there are sm_30",
         ),
         (
             &["--device", "gfx9", "--", "true"],
-            "--device gfx9: no architecture",
+            "'gfx9' for '--device <ARCH>': no architecture",
         ),
         (&["--devices", "65", "--", "true"], "65 is not in 0..=64"),
+        (
+            &["--device", "emu:gfx90a", "--devices", "33", "--", "true"],
+            "--devices 33: there are at most 32 AMD GPUs",
+        ),
         (&["--path", "--", "true"], "cannot be used with"),
         (
             &["--trace", "7", "--", "true"],
@@ -55,7 +59,10 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     let library = test.with_file_name("libcuda_emulated.so");
     assert!(library.exists(), "cargo builds {}", library.display());
     let folder = common::scratch("emulate-driver");
-    std::os::unix::fs::symlink(library, folder.join("libcuda.so.1")).expect("a link");
+    // Nothing here loads AMD's: the folder must have both.
+    for name in ["libcuda.so.1", "libhsa-runtime64.so.1"] {
+        std::os::unix::fs::symlink(&library, folder.join(name)).expect("a link");
+    }
     folder
 });
 

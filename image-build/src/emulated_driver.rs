@@ -73,9 +73,12 @@ const CUDA_VARIABLES: [&str; 6] = [
     "CUDARC_CUDA_VERSION",
 ];
 
+/// The names of the drivers that programs load.
+const LOADED: [&str; 2] = ["libcuda.so.1", ROCR];
+
 /// The names that programs and linkers look for, and the files that they name.
 const NAMES: [(&str, &str); 7] = [
-    ("libcuda.so.1", DRIVER),
+    (LOADED[0], DRIVER),
     ("libcuda.so", DRIVER),
     (SHARED, SHARED),
     ("libcudart.so", SHARED),
@@ -92,11 +95,11 @@ const NAMES: [(&str, &str); 7] = [
 pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
         let folder = PathBuf::from(folder);
-        let (driver, _) = NAMES[0];
-        return match folder.join(driver).exists() {
-            true => Ok(folder),
-            false => Err(BuildError::Request(format!(
-                "{FOLDER}={}: no {driver} there",
+        let missing = LOADED.iter().find(|&name| !folder.join(name).exists());
+        return match missing {
+            None => Ok(folder),
+            Some(name) => Err(BuildError::Request(format!(
+                "{FOLDER}={}: no {name} there",
                 folder.display()
             ))),
         };

@@ -31,7 +31,7 @@ pub(crate) use self::view::View;
 use crate::status::{Answer, Status};
 
 /// The most GPUs at a time.
-pub(crate) const MAX_GPUS: usize = 32;
+pub const MAX_GPUS: usize = 32;
 
 /// The windows of GPUs. Linux maps nothing at these addresses by itself. Device code takes the 48th bit of an
 /// address for a sign, so they are below it.
