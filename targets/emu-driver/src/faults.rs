@@ -10,30 +10,9 @@ use crate::process::{SettingError, lock};
 /// with `*`, all others; a list with commas.
 pub struct Faults {
     variable: &'static str,
-    library: Library,
     /// By function; read at the first use.
     calls: OnceLock<Result<Mutex<HashMap<String, Calls>>, SettingError>>,
     injected: AtomicU64,
-}
-
-/// The functions whose calls can fail.
-#[derive(Clone, Copy)]
-pub struct Library {
-    /// The prefix of their names.
-    pub prefix: &'static str,
-    /// Whether a function with this name exists.
-    pub has: fn(&str) -> bool,
-}
-
-/// The prefixes of functions, one for each vendor.
-const PREFIXES: [&str; 2] = ["cu", "hsa_"];
-
-impl Library {
-    /// Whether the list may name a function: one that exists, or another vendor's, whose driver reads the same list.
-    fn accepts(self, function: &str) -> bool {
-        let is_foreign = |&prefix: &&str| prefix != self.prefix && function.starts_with(prefix);
-        (self.has)(function) || PREFIXES.iter().any(is_foreign)
-    }
 }
 
 /// The number of calls of a function so far, and the results of the n-th calls.
@@ -48,10 +27,9 @@ struct Calls {
 impl Faults {
     /// The failures in this environment variable.
     #[must_use]
-    pub const fn of(variable: &'static str, library: Library) -> Self {
+    pub const fn of(variable: &'static str) -> Self {
         Self {
             variable,
-            library,
             calls: OnceLock::new(),
             injected: AtomicU64::new(0),
         }
@@ -60,23 +38,20 @@ impl Faults {
     fn calls(&self) -> Result<&Mutex<HashMap<String, Calls>>, &SettingError> {
         let calls = self.calls.get_or_init(|| {
             let wanted = std::env::var(self.variable).unwrap_or_default();
-            let calls = read(&wanted, self.library);
+            let calls = read(&wanted);
             calls.map(Mutex::new).map_err(|fault| SettingError {
                 name: self.variable,
                 value: fault.to_owned(),
-                expected: format!(
-                    "FUNCTION:CALL=NUMBER with a function of the library, as `{}..`",
-                    self.library.prefix
-                ),
+                expected: "FUNCTION:CALL=NUMBER".to_owned(),
             })
         });
         calls.as_ref()
     }
 
-    /// Checks that the variable is well-formed, and that its functions exist. No call fails otherwise.
+    /// Checks that the variable is well-formed. No call fails otherwise.
     ///
     /// # Errors
-    /// It is not, or one does not.
+    /// It is not.
     pub fn check(&self) -> Result<(), SettingError> {
         self.calls().map(drop).map_err(Clone::clone)
     }
@@ -108,7 +83,7 @@ impl Calls {
 }
 
 /// Reads a list; the error is the invalid part.
-fn read(wanted: &str, library: Library) -> Result<HashMap<String, Calls>, &str> {
+fn read(wanted: &str) -> Result<HashMap<String, Calls>, &str> {
     let mut all: HashMap<String, Calls> = HashMap::new();
     for fault in wanted.split(',').filter(|fault| !fault.is_empty()) {
         let parts = || {
@@ -116,8 +91,7 @@ fn read(wanted: &str, library: Library) -> Result<HashMap<String, Calls>, &str> 
             let (call, number) = rest.split_once('=')?;
             Some((function, call, number.parse().ok()?))
         };
-        let named = parts().filter(|&(function, ..)| library.accepts(function));
-        let (function, call, number) = named.ok_or(fault)?;
+        let (function, call, number) = parts().ok_or(fault)?;
         let calls = all.entry(function.to_owned()).or_default();
         match call {
             "*" => calls.fail_all = Some(number),
@@ -131,40 +105,29 @@ fn read(wanted: &str, library: Library) -> Result<HashMap<String, Calls>, &str> 
 mod tests {
     use super::*;
 
-    const LIBRARY: Library = Library {
-        prefix: "cu",
-        has: |function| ["cuOne", "cuEach"].contains(&function),
-    };
-
     #[test]
     fn the_calls_that_are_named_fail() {
-        let mut all = read(
-            "cuOne:2=7,cuOne:4=8,,cuEach:*=9,cuEach:2=10,hsa_init:1=2",
-            LIBRARY,
-        )
-        .expect("good form");
+        let mut all = read("one:2=7,one:4=8,,each:*=9,each:2=10").expect("good form");
         let mut calls = |function: &str| {
             let calls = all.get_mut(function).expect("is named");
             [(); 4].map(|()| calls.next())
         };
-        assert_eq!(calls("cuOne"), [None, Some(7), None, Some(8)]);
-        assert_eq!(calls("cuEach"), [Some(9), Some(10), Some(9), Some(9)]);
+        assert_eq!(calls("one"), [None, Some(7), None, Some(8)]);
+        assert_eq!(calls("each"), [Some(9), Some(10), Some(9), Some(9)]);
     }
 
     #[test]
     fn what_makes_no_sense_is_named() {
         for fault in [
-            "cuOne",
-            "cuOne:2",
-            "cuOne=7",
-            "cuOne:two=7",
-            "cuOne:2=seven",
-            "cuOne:-1=7",
-            "cuNone:2=7",
-            "one:2=7",
+            "one",
+            "one:2",
+            "one=7",
+            "one:two=7",
+            "one:2=seven",
+            "one:-1=7",
         ] {
-            let wanted = format!("cuEach:1=1,{fault}");
-            assert_eq!(read(&wanted, LIBRARY), Err(fault));
+            let wanted = format!("good:1=1,{fault}");
+            assert_eq!(read(&wanted), Err(fault));
         }
     }
 }

@@ -1,18 +1,11 @@
 //! Injected failures: `REVOFF_EMU_FAIL`.
 
-use emu_driver::faults::{Faults, Library};
+use emu_driver::faults::Faults;
 use emu_driver::process::SettingError;
 
-use crate::functions;
 use crate::status::Status;
 
-static FAULTS: Faults = Faults::of(
-    "REVOFF_EMU_FAIL",
-    Library {
-        prefix: "hsa_",
-        has: |name| functions::function(name).is_some(),
-    },
-);
+static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
 
 /// Counts a call of `function`; returns the injected error, if there is one.
 pub(crate) fn of_call(function: &str) -> Option<Status> {
