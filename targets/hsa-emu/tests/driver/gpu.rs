@@ -56,6 +56,7 @@ impl Gpu {
         Self::with(Arch::Gfx90a, true)
     }
 
+    #[expect(clippy::print_stderr, reason = "a process that ends says why")]
     pub(crate) fn with(arch: Arch, is_strict: bool) -> Self {
         let said = Arc::<Mutex<Vec<String>>>::default();
         let heard = Arc::clone(&said);
