@@ -1,12 +1,10 @@
 //! Runs a kernel of an image.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
 use host_rt::bus_cost::{CountCosts, Report};
-use host_rt::device::Trace;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::{Count, Names};
 use host_rt::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
@@ -50,15 +48,9 @@ pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
     if let Some(wire) = options.wire {
         builder = builder.wire(wire);
     }
-    if let Some((team, thread)) = options.trace {
-        builder = builder.trace(Trace {
-            team,
-            thread,
-            sink: Arc::new(|line| {
-                // The reader may have closed the pipe.
-                let _ = writeln!(std::io::stderr(), "{line}");
-            }),
-        });
+    if let Some(traced) = options.trace {
+        traced.check(options.teams, options.threads, "--teams, --threads")?;
+        builder = builder.trace(traced.to_stderr());
     }
     let counted = Arc::new(Mutex::new(None));
     if let Some(entry) = &options.costs {
@@ -69,15 +61,6 @@ pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
                 *sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs.clone());
             }),
         });
-    }
-    if let Some((team, thread)) = options.trace
-        && (team >= options.teams || thread >= options.threads)
-    {
-        bail!(
-            "--trace {team}.{thread}: the launch has {} of {}, counted from 0 (--teams, --threads)",
-            Count(options.teams.into(), "team"),
-            Count(options.threads.into(), "thread")
-        );
     }
     let runtime = builder.build()?;
     let image = runtime.select(&image)?;

@@ -5,16 +5,18 @@ mod functions;
 mod heap;
 mod kernel;
 pub(crate) mod program;
+mod traced;
 
 use std::path::PathBuf;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use host_rt::bus_cost::ENTRY;
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
 
 use self::arg::Arg;
+use self::traced::Traced;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -88,9 +90,9 @@ pub(crate) struct Options {
     threads: u32,
 
     /// Print each instruction that one device thread executes, with its result, to the standard
-    /// error; for the device `emu`
-    #[arg(long, value_name = "TEAM.THREAD", value_parser = traced, requires = "image")]
-    trace: Option<(u32, u32)>,
+    /// error; for emulated GPUs. A program has --warps teams of one thread
+    #[arg(long, value_name = "TEAM.THREAD", value_parser = Traced::read)]
+    trace: Option<Traced>,
 
     /// Count what the kernel does on the bus between device and host, and the same for each call of
     /// a function; printed to the standard error; for the device `emu`
@@ -122,14 +124,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             image.display()
         ),
         Some(image) => kernel::run(options, image),
-        None => program::run(&options.device, options.wire, &options.program),
+        None => program::run(
+            &options.device,
+            options.wire,
+            options.trace,
+            &options.program,
+        ),
     }
-}
-
-/// `2.31`: thread 31 of team 2.
-fn traced(text: &str) -> anyhow::Result<(u32, u32)> {
-    let wrong = || anyhow!("`{text}` is no TEAM.THREAD, such as 0.31");
-    let (team, thread) = text.split_once('.').ok_or_else(wrong)?;
-    let number = |text: &str| text.parse().map_err(|_| wrong());
-    Ok((number(team)?, number(thread)?))
 }

@@ -17,6 +17,7 @@ use image_build::program::{self, StdTarget};
 
 use super::arg;
 use super::heap;
+use super::traced::Traced;
 
 /// How to build and run a program.
 #[derive(Debug, Args)]
@@ -115,7 +116,12 @@ const NVIDIA: &str = "sm_70";
 
 /// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
-pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> anyhow::Result<()> {
+pub(super) fn run(
+    device: &str,
+    wire: Option<WireKind>,
+    traced: Option<Traced>,
+    options: &Options,
+) -> anyhow::Result<()> {
     let limits = ProgramLimits {
         threads: options.limits.warps,
         heap: options.limits.heap,
@@ -125,6 +131,10 @@ pub(super) fn run(device: &str, wire: Option<WireKind>, options: &Options) -> an
     let mut builder = limits.runtime(device);
     if let Some(wire) = wire {
         builder = builder.wire(wire);
+    }
+    if let Some(traced) = traced {
+        traced.check(limits.threads, 1, "--warps")?;
+        builder = builder.trace(traced.to_stderr());
     }
     let runtime = builder.build()?;
     let image = match &options.program {
