@@ -54,6 +54,9 @@ pub struct Arch {
     /// Whether a store's scope is part of the instruction, so that LLVM's plain stores do not reach the
     /// host in time; only on AMD GPUs.
     pub stores_have_scope: bool,
+    /// Whether LLVM 22 uses the halves of vector registers (`real-true16`). It loses a low half for which it
+    /// combines a load of the high half with a value from another block, so images do without.
+    pub has_register_halves: bool,
     /// The vector registers that the waves of a SIMD unit share; none for other targets.
     pub vector_registers: Option<VectorRegisters>,
 }
@@ -104,6 +107,7 @@ const fn nvptx(name: &'static str, major: u32, minor: u32) -> Arch {
         traps_in_place: true,
         waits_for_write_back: true,
         stores_have_scope: false,
+        has_register_halves: false,
         vector_registers: None,
     }
 }
@@ -116,6 +120,7 @@ const fn amdgcn(name: &'static str, of_lane: u32, granule: u32) -> Arch {
         traps_in_place: true,
         waits_for_write_back: true,
         stores_have_scope: false,
+        has_register_halves: false,
         vector_registers: Some(VectorRegisters { of_lane, granule }),
     }
 }
@@ -144,6 +149,7 @@ pub const ARCHES: &[Arch] = &[
     amdgcn("gfx1030", 1024, 16),
     Arch {
         traps_in_place: false,
+        has_register_halves: true,
         ..amdgcn("gfx1100", 1536, 24)
     },
     Arch {

@@ -157,6 +157,9 @@ fn arch_flags(arch: &Arch) -> Vec<String> {
     if let Some(feature) = arch.ptx_feature() {
         flags.push(format!("-Ctarget-feature=+{feature}"));
     }
+    if arch.has_register_halves {
+        flags.push("-Ctarget-feature=-real-true16".to_owned());
+    }
     if arch.target == Target::Amdgcn && !arch.traps_in_place {
         flags.push("-Cllvm-args=-force-attribute=revoff_trap:noinline".to_owned());
     }
@@ -198,6 +201,9 @@ pub(super) fn llvm_options(target: Target) -> impl Iterator<Item = &'static str>
         // LLVM moves small arrays from the stack to shared memory, and assumes the largest block for the
         // size of each lane's part: few blocks then run at a time.
         (target == Target::Amdgcn).then_some("-disable-promote-alloca-to-lds"),
+        // LLVM 22 keeps scalar registers in lanes of vector registers. If it spills one of these, it may give
+        // it the place of another register that is still needed.
+        (target == Target::Amdgcn).then_some("-no-stack-slot-sharing"),
     ]
     .into_iter()
     .flatten()

@@ -96,6 +96,14 @@ impl Package {
     }
 }
 
+/// The devices for a test: those that `REVOFF_TEST_DEVICE` names, with commas between them, or else the `usual` ones.
+#[must_use]
+pub fn devices(usual: &[&str]) -> Vec<String> {
+    let named = env::var("REVOFF_TEST_DEVICE");
+    let named = named.unwrap_or_else(|_| usual.join(","));
+    named.split(',').map(str::to_owned).collect()
+}
+
 /// `revoff run` of the program with checks on a device, with more options.
 #[must_use]
 pub fn on(device: &str, options: &[&str]) -> Command {

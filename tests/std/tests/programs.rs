@@ -4,8 +4,9 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread;
 
-use std_tests::{CHECKS, command, on, run, shown};
+use std_tests::{CHECKS, command, devices, on, run, shown};
 
 /// Each with its arguments. `FOLDER` is the path of an empty folder.
 const RUNS: &[&[&str]] = &[
@@ -43,16 +44,15 @@ const RUNS: &[&[&str]] = &[
 ];
 
 #[test]
-fn on_host() {
-    same_everywhere("host");
+fn devices_do_the_same_as_this_machine() {
+    thread::scope(|scope| {
+        for device in devices(&["host", "emu", "emu:gfx90a"]) {
+            scope.spawn(move || do_the_same(&device));
+        }
+    });
 }
 
-#[test]
-fn on_an_emulated_gpu() {
-    same_everywhere("emu");
-}
-
-fn same_everywhere(device: &str) {
+fn do_the_same(device: &str) {
     let mut differ = Vec::new();
     for check in RUNS {
         let folder = Folder::new(device);
@@ -131,6 +131,22 @@ fn panics_have_backtraces_on_the_host_device() {
         assert_eq!(!backtrace.is_empty(), has_one, "{errors}");
         assert_eq!(output.status.code(), Some(101));
     }
+}
+
+#[test]
+fn a_thread_of_a_program_is_traced() {
+    let traced = |thread| {
+        let output = run(on("emu", &["--warps", "2", "--trace", thread]).args(["--", "text"]));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    // The thread of `main`: it ends by a call.
+    let errors = traced("0.0");
+    assert!(errors.contains("GOMP_target_ext"), "{errors}");
+    let errors = traced("2.0");
+    assert!(
+        errors.contains("the launch has 2 teams of 1 thread"),
+        "{errors}"
+    );
 }
 
 /// A block that waits for others to end runs no thread: the program must not wait for it.
@@ -241,6 +257,7 @@ fn restricted_programs_start_no_commands() {
 fn a_stack_that_is_too_small() {
     for (device, wanted, status) in [
         ("emu", "stack overflow", Some(128 + libc::SIGABRT)),
+        ("emu:gfx90a", "stack overflow", Some(128 + libc::SIGABRT)),
         // By a signal.
         ("host", "its stack is full", None),
     ] {
