@@ -147,11 +147,7 @@ const FAMILIES: &[Family] = &[
         release: &[Loads, Stores],
         acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
         stores: ["flat_store_b8", "flat_store_b32", "flat_store_b64"],
-        loads: [
-            "flat_load_d16_u8 glc",
-            "flat_load_b32 glc",
-            "flat_load_b64 glc",
-        ],
+        loads: ["flat_load_u8 glc", "flat_load_b32 glc", "flat_load_b64 glc"],
         add: "flat_atomic_add_u32 glc",
         agent: Agent {
             load: "global_load_b32 glc",
