@@ -12,8 +12,9 @@ use std::collections::HashSet;
 use std_calls::kernel::{STACK_ALIGN, STACK_BYTES_PARAMETER, STACK_RESERVE, STACKS_PARAMETER};
 use targets::arch::Arch;
 
+use super::hoisting::PhiValues;
 use super::layout;
-use super::{OVERFLOW, StackError};
+use super::{OVERFLOW, StackError, is_label};
 
 /// Pointers to the memory of one thread, and what they become.
 const PRIVATE: &str = "addrspace(5)";
@@ -140,6 +141,7 @@ impl Function<'_> {
                 ));
             }
         }
+        let values = PhiValues::of(&self.body);
         let mut offsets = frame.offsets.iter();
         for line in &self.body {
             if let Some((variable, _)) = line.split_once(" = alloca ") {
@@ -167,9 +169,10 @@ impl Function<'_> {
                     "  store i64 %revoff.top, ptr addrspace(3) @__revoff_stack, align 16\n",
                 );
             }
+            let line = values.with_cost(line);
             match self.traps_in_place {
-                true => to.push_str(&global(line)),
-                false => to.push_str(&global(line).replace(TRAP, CALL_OF_TRAP)),
+                true => to.push_str(&global(&line)),
+                false => to.push_str(&global(&line).replace(TRAP, CALL_OF_TRAP)),
             }
             to.push('\n');
         }
@@ -271,11 +274,6 @@ fn depends_on_width(line: &str) -> bool {
         || ["ptrtoint", "load", "store"]
             .iter()
             .any(|name| line.contains(&format!("{name} ptr {PRIVATE}")))
-}
-
-/// Whether a block begins: other lines are indented, comments or empty.
-fn is_label(line: &str) -> bool {
-    !line.starts_with([' ', ';']) && !line.is_empty()
 }
 
 /// The size and the alignment of `%x = alloca [24 x i8], align 8, addrspace(5)`.

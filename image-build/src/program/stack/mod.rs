@@ -13,13 +13,20 @@
 //! | `ptx` | for NVIDIA GPUs: the text that LLVM's back end writes |
 //! | `llvm_ir` | for AMD GPUs: the optimised program as LLVM's intermediate representation |
 //! | `layout` | sizes of LLVM's types |
+//! | `hoisting` | a fault of LLVM's in functions of AMD GPUs |
 
+mod hoisting;
 mod layout;
 pub(super) mod llvm_ir;
 pub(super) mod ptx;
 
 /// The function of `device-std` that reports an overflow and does not return.
 const OVERFLOW: &str = "std_stack_overflow";
+
+/// Whether a block of LLVM's representation begins: other lines of a function are indented, comments or empty.
+fn is_label(line: &str) -> bool {
+    !line.starts_with([' ', ';']) && !line.is_empty()
+}
 
 /// Code that LLVM does not write, as far as is known.
 #[derive(Debug, thiserror::Error)]
