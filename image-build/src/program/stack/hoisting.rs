@@ -10,8 +10,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Instructions without a cost, and LLVM's function that is one.
-const FREE: [&str; 15] = [
+/// Instructions without a cost.
+const FREE: [&str; 14] = [
     "trunc ",
     "zext ",
     "sext ",
@@ -26,7 +26,6 @@ const FREE: [&str; 15] = [
     "insertelement ",
     "shufflevector ",
     "fneg ",
-    "call float @llvm.fabs.",
 ];
 
 /// The values that a function's `phi` instructions take, with their types.
@@ -93,8 +92,8 @@ fn integer_bits(kind: &str) -> Option<u32> {
     kind.strip_prefix('i')?.parse().ok()
 }
 
-/// Whether assembly or arithmetic takes values of a type: LLVM's integers up to 64 bits, numbers, pointers, and vectors
-/// of those that fill registers.
+/// Whether a type fits into registers: an integer up to 64 bits, a number, a pointer, or a vector whose elements fill
+/// registers.
 fn is_in_registers(kind: &str) -> bool {
     const WHOLE: [&str; 4] = ["i32", "i64", "float", "double"];
     let element = kind
