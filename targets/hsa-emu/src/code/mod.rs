@@ -104,7 +104,7 @@ impl Executable {
         Ok(())
     }
 
-    /// Ends loading. ROCr writes code to the GPU's memory only now, so kernels cannot be launched before.
+    /// Ends loading. Kernels cannot be launched before.
     pub(crate) fn freeze(&mut self) -> Answer {
         self.check_unfrozen()?;
         self.is_frozen = true;
