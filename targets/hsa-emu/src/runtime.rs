@@ -49,9 +49,6 @@ impl AnyQueue {
     }
 }
 
-/// The most queues of a GPU, as many as ROCr says.
-pub(crate) const MAX_QUEUES: usize = 128;
-
 /// The runtime.
 pub(crate) struct Runtime {
     pub(crate) memory: Arc<Memory>,
@@ -164,21 +161,12 @@ impl Runtime {
         }
     }
 
-    /// Adds a queue; returns its address. A GPU has at most [`MAX_QUEUES`].
-    pub(crate) fn add_queue(&self, queue: AnyQueue) -> Answer<*mut hsa_queue_t> {
+    /// Adds a queue; returns its address. ROCr, too, creates more queues than `HSA_AGENT_INFO_QUEUES_MAX` says.
+    pub(crate) fn add_queue(&self, queue: AnyQueue) -> *mut hsa_queue_t {
         let raw = queue.ring().raw();
         let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
-        if let AnyQueue::Gpu(added) = &queue {
-            let number = added.gpu.number;
-            let of_gpu = queues.values().filter(|queue| queue.is_of(number));
-            if of_gpu.count() == MAX_QUEUES {
-                drop(queues);
-                added.destroy();
-                return Err(Status::OUT_OF_RESOURCES);
-            }
-        }
         queues.insert(raw.addr(), queue);
-        Ok(raw)
+        raw
     }
 
     /// The queue at an address.

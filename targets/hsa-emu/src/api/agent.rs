@@ -8,7 +8,7 @@ use hsa_runtime_sys::*;
 use crate::gpu::{CPU, Gpu};
 use crate::memory::PAGE;
 use crate::pointers::Out;
-use crate::runtime::{MAX_QUEUES, answer};
+use crate::runtime::answer;
 use crate::settings::max_packets;
 use crate::status::{Answer, Status, from_callback};
 
@@ -150,7 +150,7 @@ fn of_gpu(gpu: &Gpu, what: hsa_agent_info_t, value: Out<c_void>) -> Answer {
         HSA_AGENT_INFO_GRID_MAX_DIM => value.of::<[u32; 3]>().set([i32::MAX.cast_unsigned(); 3]),
         HSA_AGENT_INFO_GRID_MAX_SIZE => number(value, u32::MAX),
         HSA_AGENT_INFO_FBARRIER_MAX_SIZE => number(value, 32),
-        HSA_AGENT_INFO_QUEUES_MAX => number(value, MAX_QUEUES as u32),
+        HSA_AGENT_INFO_QUEUES_MAX => number(value, 128),
         HSA_AGENT_INFO_QUEUE_MIN_SIZE => number(value, max_packets().min(64)),
         HSA_AGENT_INFO_QUEUE_MAX_SIZE => number(value, max_packets()),
         HSA_AGENT_INFO_DEVICE => number(value, HSA_DEVICE_TYPE_GPU),

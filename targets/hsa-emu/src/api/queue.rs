@@ -43,7 +43,7 @@ pub extern "C" fn hsa_queue_create(
             return Err(Status::INVALID_QUEUE_CREATION);
         }
         let made = Queue::create(runtime.shared(), gpu, (size, kind), callback, data)?;
-        queue.set(runtime.add_queue(AnyQueue::Gpu(made))?)
+        queue.set(runtime.add_queue(AnyQueue::Gpu(made)))
     })
 }
 
@@ -64,7 +64,7 @@ pub extern "C" fn hsa_soft_queue_create(
         runtime.signals.get(doorbell)?;
         let ring = Ring::new(&runtime.memory, size, kind, features, doorbell)?;
         let soft = AnyQueue::Soft(Arc::new(SoftQueue { ring }));
-        queue.set(runtime.add_queue(soft)?)
+        queue.set(runtime.add_queue(soft))
     })
 }
 

@@ -249,29 +249,6 @@ fn faults_are_reported_to_the_queue() {
     }
 }
 
-#[test]
-fn a_gpu_has_at_most_128_queues() {
-    let gpu = Gpu::new();
-    let mut queues: Vec<_> = (0..128).map(|_| Queue::new(&gpu, 1)).collect();
-    let mut raw = std::ptr::null_mut();
-    let mut create = || {
-        hsa!(hsa_queue_create(
-            gpu.agent => hsa_agent_t,
-            1 => u32,
-            HSA_QUEUE_TYPE_MULTI => u32,
-            std::ptr::null_mut() => *mut c_void,
-            std::ptr::null_mut() => *mut c_void,
-            u32::MAX => u32,
-            u32::MAX => u32,
-            &raw mut raw => *mut *mut hsa_queue_t,
-        ))
-    };
-    is(create(), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-    drop(queues.pop());
-    works(create());
-    works(hsa!(hsa_queue_destroy(raw => *mut hsa_queue_t)));
-}
-
 /// A producer has a place in the queue, and the doorbell says so, but the packet is not there yet.
 #[test]
 fn packets_that_are_not_published() {
