@@ -43,7 +43,7 @@
 //! | [`host_written`] | the variables that the host writes |
 //!
 //! An image uses the wire `native`. With the feature `gcc-wires`, for tests and benchmarks, it also
-//! contains the producers of GCC's wires.
+//! contains the producers of GCC's wires between its processor and a host.
 
 #![no_std]
 #![cfg_attr(

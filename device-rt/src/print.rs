@@ -91,7 +91,7 @@ pub fn debug(expression: &str, value: &dyn fmt::Debug) {
 /// Prints the text that begins with the pieces of that number (0: none) and ends with `text`.
 fn text_after_pieces(stream: Stream, text: &str, pieces: u64) -> bool {
     #[cfg(feature = "gcc-wires")]
-    if wire() == WireKind::GCN_QUEUE && stream == Stream::Output && pieces == 0 {
+    if prints_in_messages() && stream == Stream::Output && pieces == 0 {
         if !text.is_empty() {
             Queue::print_text(&RUNTIME, text.as_bytes());
         }
@@ -118,7 +118,7 @@ pub(crate) fn piece(text: &str, pieces: u64) -> u64 {
 
 fn number(label: &str, what: u32, bits: u64) -> bool {
     #[cfg(feature = "gcc-wires")]
-    if wire() == WireKind::GCN_QUEUE {
+    if prints_in_messages() {
         let message = if what == print::DOUBLE {
             gcn_queue::DOUBLE
         } else {
@@ -128,6 +128,12 @@ fn number(label: &str, what: u32, bits: u64) -> bool {
         return true;
     }
     call(what, label, (bits, MapKind::FIRSTPRIVATE_INT))
+}
+
+/// Whether the wire has messages for text.
+#[cfg(feature = "gcc-wires")]
+fn prints_in_messages() -> bool {
+    wire::has(WireKind::GCN_QUEUE) && wire() == WireKind::GCN_QUEUE
 }
 
 fn wire() -> WireKind {

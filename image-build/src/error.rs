@@ -179,6 +179,9 @@ pub enum NoCrate {
     /// The crate is not a library.
     #[error("it has no library, and a kernel crate is one")]
     NoLibrary,
+    /// The manifest's `small` of `[package.metadata.revoff]` has this value.
+    #[error("small = {0} in [package.metadata.revoff]: true or false expected")]
+    Small(String),
     /// The crate has no code for devices.
     #[error(
         "nothing in it is for a device: a kernel crate has functions marked \

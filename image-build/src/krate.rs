@@ -18,6 +18,8 @@ pub(crate) struct Crate {
     pub(crate) name: String,
     /// The library's name in file names.
     pub(crate) file: String,
+    /// Whether its code is to be small: `small = true` in the manifest's `[package.metadata.revoff]`.
+    pub(crate) is_small: bool,
 }
 
 impl Crate {
@@ -44,7 +46,13 @@ impl Crate {
             .find(is_library)
             .and_then(|library| library["name"].as_str())
             .ok_or_else(|| no_crate(NoCrate::NoLibrary))?;
+        let is_small = match &package["metadata"]["revoff"]["small"] {
+            Value::Null => false,
+            Value::Bool(is_small) => *is_small,
+            other => return Err(no_crate(NoCrate::Small(other.to_string()))),
+        };
         Ok(Self {
+            is_small,
             name: package["name"].as_str().unwrap_or(library).to_owned(),
             file: library.replace('-', "_"),
             manifest,

@@ -200,6 +200,9 @@ pub unsafe fn ballot(_lanes: u64, vote: bool) -> u64 {
 /// No requirements here; other architectures have some.
 pub unsafe fn converge(_lanes: u64) {}
 
+/// The bits of the wires that threads of the host use: all of them.
+pub const WIRES: u32 = u32::MAX;
+
 /// Whether plain loads and stores of words need not be aligned.
 pub const HAS_UNALIGNED: bool = true;
 

@@ -12,6 +12,7 @@
 //! | `ticks` | a finer counter of unknown rate, for short times |
 //! | `pause` | waits a little |
 //! | `system_fence` | orders all memory, at system scope |
+//! | `WIRES` | the bits of the wires between such processors and a host |
 //! | `HAS_UNALIGNED` | whether plain loads and stores of words need not be aligned |
 //! | `CAN_WAKE`, `wake_host` | wakes a sleeping host, if the device can |
 //! | `trap`, `HAS_MESSAGES` | ends the launch, and whether the message reaches the host |

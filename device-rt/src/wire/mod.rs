@@ -69,13 +69,19 @@ unsafe fn call_on<W: Wire>(
     W::call(&RUNTIME, call, |result| unsafe { status.write(result) });
 }
 
+/// Whether an image has the wire `kind`.
+#[inline(always)]
+pub(crate) const fn has(kind: WireKind) -> bool {
+    BITS & kind.bit() != 0
+}
+
 /// The table of wires, and its dispatch. It has no function pointers: they hide a kernel's stack
 /// and registers from GPU compilers.
 macro_rules! wires {
     ($($wire:ty),* $(,)?) => {
-        /// The bits of all wires, as [`ImageInfo`](shared_abi::image::ImageInfo)
+        /// The bits of an image's wires, as [`ImageInfo`](shared_abi::image::ImageInfo)
         /// has them.
-        pub(crate) const BITS: u32 = 0 $(| <$wire as Wire>::KIND.bit())*;
+        pub(crate) const BITS: u32 = arch::WIRES & (0 $(| <$wire as Wire>::KIND.bit())*);
 
         /// Makes a call on the wire `kind`, if the host chose one.
         ///
@@ -94,7 +100,7 @@ macro_rules! wires {
             // SAFETY: the caller's promise, and the parts of an `Args`.
             unsafe {
                 match kind {
-                    $(<$wire as Wire>::KIND => call_on::<$wire>(
+                    $(<$wire as Wire>::KIND if has(<$wire as Wire>::KIND) => call_on::<$wire>(
                         func, count, addrs, sizes, kinds, device_num, orders_memory, status,
                     ),)*
                     _ => status.write(Status::NOT_OFFLOADED),

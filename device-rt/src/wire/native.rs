@@ -496,7 +496,7 @@ impl<S: SystemWords> Producer<S> {
     /// The data of the row at byte offset `offset`, if it has arrived.
     #[inline(always)]
     pub(super) fn row(&self, at: LaneRows, offset: usize) -> Option<[u32; 2]> {
-        let [first, second] = self.system.load_pair(offset);
+        let [first, second] = S::join_loads(self.system.load_pair(offset));
         Some([
             cell_data(first, at.claim.seq)?,
             cell_data(second, at.claim.seq)?,

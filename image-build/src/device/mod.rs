@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use targets::arch::{Arch, Target};
 use targets::ptx::Malformed;
 
-pub(crate) use cargo::{clean, code_flags};
+pub(crate) use cargo::{clean, code_flags, small_code_flags};
 pub use ptxas::{Assemblers, PTXAS, Ptxas};
 pub use toolchain::Toolchain;
 

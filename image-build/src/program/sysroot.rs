@@ -9,10 +9,11 @@ use std::process::Command;
 
 use rustc_build_sysroot::{BuildMode, SysrootBuilder, SysrootConfig, SysrootStatus};
 use rustc_version::VersionMeta;
+use targets::arch::Target as Isa;
 
 use super::overlay;
 use super::target::StdTarget;
-use crate::device::{Toolchain, clean, code_flags};
+use crate::device::{Toolchain, clean, code_flags, small_code_flags};
 use crate::error::{BuildError, io_at};
 use crate::messages;
 
@@ -99,6 +100,12 @@ impl Sysroot {
             StdTarget::Host => vec!["-Cforce-frame-pointers=yes".to_owned()],
             StdTarget::Gpu(arch) => code_flags(arch),
         };
+        if let StdTarget::Gpu(arch) = target
+            && arch.target == Isa::Amdgcn
+        {
+            // LLVM takes minutes for what it inlines into a large program.
+            flags.extend(small_code_flags(arch.target));
+        }
         // A program is optimised together with all of this.
         flags.push("-Cembed-bitcode=yes".to_owned());
         let sysroot = Self {

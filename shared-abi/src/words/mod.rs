@@ -62,6 +62,12 @@ pub trait SystemWords {
     fn load_pair(&self, at: usize) -> [u64; 2] {
         [0, 8].map(|i| self.load64(at + i, Load::Relaxed))
     }
+    /// The values of [`load_pair`](Self::load_pair), neither of which is used before both have arrived: two
+    /// loads then take the time of one.
+    #[inline]
+    fn join_loads(pair: [u64; 2]) -> [u64; 2] {
+        pair
+    }
     /// Stores the two `u64` at byte offset `at`, a multiple of 16, without order. Each is atomic by
     /// itself; over a bus, one write carries both.
     #[inline]

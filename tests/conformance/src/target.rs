@@ -80,13 +80,6 @@ impl Target {
         self.is_emu()
     }
 
-    /// Whether the compiler inlines `GOMP_target_ext` into kernels: rustc ignores `inline(never)` for
-    /// AMD GPUs.
-    #[must_use]
-    pub fn inlines_calls(&self) -> bool {
-        is_amd(self.device)
-    }
-
     /// Whether it can do what a weak memory model allows and hardware does at times.
     #[must_use]
     pub fn has_weak_memory(&self) -> bool {

@@ -12,6 +12,7 @@ use core::intrinsics::gpu::amdgpu_dispatch_ptr;
 use core::panic::Location;
 use core::sync::atomic::{Ordering, compiler_fence, fence};
 
+use shared_abi::wire::WireKind;
 use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
 
 use super::{Context, Space};
@@ -97,6 +98,11 @@ impl SystemWords for Mapped {
         }
         // Relaxed: after `release` it is a release.
         self.0.store64(at, value, Store::Relaxed);
+    }
+
+    #[inline(always)]
+    fn join_loads(pair: [u64; 2]) -> [u64; 2] {
+        scoped::join_loads(pair)
     }
 
     #[cfg(revoff_stores_without_scope)]
@@ -300,6 +306,9 @@ pub unsafe fn converge(_lanes: u64) {
     amdgpu::wave_barrier();
     compiler_fence(Ordering::SeqCst);
 }
+
+/// The bits of the wires that AMD's GPUs use.
+pub const WIRES: u32 = WireKind::NATIVE.bit() | WireKind::GCN_QUEUE.bit();
 
 /// Whether plain loads and stores of words need not be aligned.
 pub const HAS_UNALIGNED: bool = false;

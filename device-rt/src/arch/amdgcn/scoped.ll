@@ -1,5 +1,5 @@
-; Accesses that Rust cannot express: atomics at agent (device) scope, stores of 16 bytes, and loads from
-; memory that does not change while a kernel runs.
+; Accesses that Rust cannot express: atomics at agent (device) scope, stores of 16 bytes, loads from memory
+; that does not change while a kernel runs, and loads that are in flight together.
 ;
 ; librevoff_scoped.a has this module as bitcode. rustc links it with the code of the crates, because
 ; the member's name is that of a code generation unit. After a change, run
@@ -59,6 +59,13 @@ define void @revoff_store_pair(i64 %at, i64 %first, i64 %second) alwaysinline {
   store <2 x i64> %both, ptr addrspace(1) %pair, align 16
   call void asm sideeffect "", "~{memory}"()
   ret void
+}
+
+; The first argument, which is not used before the second has been loaded, too: LLVM's scheduler may otherwise
+; wait for one load before it issues the next.
+define i64 @revoff_join_load(i64 %value, i64 %other) alwaysinline {
+  %same = call i64 asm sideeffect "", "=v,0,v"(i64 %value, i64 %other)
+  ret i64 %same
 }
 
 define i32 @revoff_constant_load(ptr %from) alwaysinline {

@@ -9,6 +9,7 @@ unsafe extern "C" {
     fn revoff_agent_store_release(at: u64, value: u32);
     fn revoff_agent_or_acquire(at: u64, mask: u32) -> u32;
     fn revoff_agent_and_release(at: u64, mask: u32) -> u32;
+    fn revoff_join_load(value: u64, other: u64) -> u64;
     #[cfg(revoff_stores_without_scope)]
     fn revoff_store_pair(at: u64, first: u64, second: u64);
 }
@@ -65,6 +66,16 @@ impl DeviceWords for DeviceMemory {
     fn fetch_and_release(&self, at: usize, mask: u32) -> u32 {
         // SAFETY: `device_memory`'s caller vouches for `at`.
         unsafe { revoff_agent_and_release(self.base + at as u64, mask) }
+    }
+}
+
+/// The values of two loads, neither of which is used before both have arrived.
+#[inline(always)]
+pub(super) fn join_loads([first, second]: [u64; 2]) -> [u64; 2] {
+    // SAFETY: the function returns its first argument, and does nothing else.
+    unsafe {
+        let first = revoff_join_load(first, second);
+        [first, revoff_join_load(second, first)]
     }
 }
 

@@ -24,6 +24,7 @@ use core::ffi::c_char;
 use core::panic::Location;
 
 use shared_abi::image::PANIC_ASSERTION;
+use shared_abi::wire::WireKind;
 
 use super::{Context, Space};
 
@@ -117,6 +118,9 @@ pub fn multiprocessor() -> u32 {
 pub fn system_fence() {
     instructions::system_fence_acq_rel();
 }
+
+/// The bits of the wires that NVIDIA's GPUs use.
+pub const WIRES: u32 = WireKind::NATIVE.bit() | WireKind::GCC_RING.bit() | WireKind::GCC_SLOT.bit();
 
 /// Whether plain loads and stores of words need not be aligned.
 pub const HAS_UNALIGNED: bool = false;

@@ -154,8 +154,9 @@ impl Pending {
 
     /// Takes a store that happens to complete now. Stores to the same bytes stay in order.
     pub(super) fn take_by_chance(&mut self) -> Option<Operation> {
-        const RARITY: u64 = 16;
-        if self.operations.is_empty() || self.random.below(RARITY) != 0 {
+        // A store for which nobody waits stays long enough for the host to miss it.
+        let rarity = if self.ignores_store_waits { 64 } else { 16 };
+        if self.operations.is_empty() || self.random.below(rarity) != 0 {
             return None;
         }
         let at = self.random.below(self.operations.len() as u64) as usize;

@@ -15,8 +15,8 @@ pub(crate) const TESTS: &[Test] = &[
 
 /// Tests with calls whose arguments are in memory that both sides use.
 const CALLS: [&str; 3] = [
-    "slices_change_in_each_call",
     "sixty_four_marshalled_ranges",
+    "slices_change_in_each_call",
     "kernels_in_turn",
 ];
 
