@@ -29,7 +29,7 @@ struct Answer<'a> {
 pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     let bench = Bench::open(options)?;
     let mut all = Vec::new();
-    for &wire in &options.wires {
+    for wire in options.wires(&bench.device.arch()) {
         // The host's time is not counted.
         for call in options.calls().into_iter().filter(|call| !call.waits()) {
             for threads in THREADS {

@@ -80,7 +80,7 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     let bench = Bench::open(options)?;
     let wanted = wanted(options, &bench)?;
     let items = plan::plan(&wanted);
-    announce(options, &items);
+    announce(options, &wanted, &items);
 
     let mut floor = FloorCase::new(&bench, options.floor)?;
     let (measuring_ns, tick_ns) = measuring(&bench)?;
@@ -90,7 +90,7 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         *wanted.grids.last().unwrap_or(&Shape::ONE)
     };
     let linked = linked::measure(&bench, linked_grid, options.quick)?;
-    let waiting = plan::setups(&options.wires)
+    let waiting = plan::setups(&wanted.wires)
         .into_iter()
         .map(|setup| waiting::measure(&bench, setup, options.quick))
         .collect::<anyhow::Result<_>>()?;
@@ -170,7 +170,7 @@ fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
     // The environment's number, or the default.
     let usual_threads = Runtime::open(bench.name())?.cost().threads;
     Ok(Wanted {
-        wires: options.wires.clone(),
+        wires: options.wires(&bench.device.arch()),
         peers: options.peers,
         calls: options.calls(),
         grids: options.grids(bench.is_host()),
@@ -180,11 +180,11 @@ fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
 }
 
 /// Prints the expected time on a terminal.
-fn announce(options: &Options, items: &[Item]) {
+fn announce(options: &Options, wanted: &Wanted, items: &[Item]) {
     if std::io::stderr().is_terminal() {
         let time = plan::estimate(items, options.rounds(), options.time());
         // Quiet kernels, on each wire.
-        let quiet = if options.quick { 1 } else { 5 } * plan::setups(&options.wires).len();
+        let quiet = if options.quick { 1 } else { 5 } * plan::setups(&wanted.wires).len();
         output::say(&format!(
             "{} in {}, about {} s",
             Count(items.len() as u64, "figure"),

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
+use host_rt::targets::DeviceArch;
 
 use super::kinds::{CALLS, Call};
 use super::shape::Shape;
@@ -81,14 +82,14 @@ pub(crate) struct Options {
     limit: u64,
 
     /// The wires to measure
+    /// [default: native,gcc-ring,gcc-slot; on AMD GPUs native,gcn-queue]
     #[arg(
         long,
         value_name = "WIRE,..",
         value_delimiter = ',',
-        default_value = "native,gcc-ring,gcc-slot",
         value_parser = host_rt::wire_by_name
     )]
-    pub(super) wires: Vec<WireKind>,
+    wires: Vec<WireKind>,
 
     /// The calls to measure: empty, typed, tofrom-64, tofrom-4096, work-10us
     /// [default: all]
@@ -181,6 +182,15 @@ impl Options {
 
     pub(super) fn patience(&self) -> Duration {
         Duration::from_secs(self.patience)
+    }
+
+    /// The wires, on a device of this architecture.
+    pub(super) fn wires(&self, arch: &DeviceArch) -> Vec<WireKind> {
+        match (&self.wires[..], arch) {
+            ([], DeviceArch::Amd(_)) => vec![WireKind::NATIVE, WireKind::GCN_QUEUE],
+            ([], _) => vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
+            (chosen, _) => chosen.to_vec(),
+        }
     }
 
     /// The selected calls, in the order of [`CALLS`].

@@ -35,13 +35,16 @@ pub(crate) fn hand_over(bench: &Workbench, arch: &'static Arch) -> Result<(), St
 }
 
 /// Ordinary images contain the producer of `native` alone: nothing in them uses the variable by which
-/// the others find their wires.
+/// the others for NVIDIA find their wires, or counts the tickets of `gcn-queue`.
 pub(crate) fn native_alone(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
     let users = |dir| -> Result<Vec<String>, String> {
         let built = bench.built(dir, arch)?;
         let uses = |function: &&Function| {
             let mut instructions = function.instructions();
-            instructions.any(|(_, instruction)| instruction.operands.contains(REV_OFFLOAD_VAR))
+            instructions.any(|(_, instruction)| match arch.target {
+                Target::Nvptx => instruction.operands.contains(REV_OFFLOAD_VAR),
+                Target::Amdgcn => instruction.op.contains("_atomic_add"),
+            })
         };
         let users = built.functions.iter().filter(uses);
         Ok(users.map(|function| function.name.clone()).collect())

@@ -159,12 +159,7 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
 /// release before the two rows of the header.
 pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
     let mut wrong = vec![];
-    for wire in [
-        "6native6Native",
-        "8gcc_ring4Ring",
-        "8gcc_slot6Single",
-        "9gcn_queue5Queue",
-    ] {
+    for wire in ["6native6Native", "8gcc_ring4Ring", "8gcc_slot6Single"] {
         let Some(function) = functions
             .iter()
             .find(|function| function.name.contains(wire))
