@@ -20,6 +20,10 @@ pub(crate) const PARAM: u64 = 0x0300_0000_0000_0000;
 pub(crate) const CODE: u64 = 0x0400_0000_0000_0000;
 const DEVICE: u64 = 0x1000_0000_0000_0000;
 
+/// Size of the window of one device's memory, more than an emulated GPU has, and the number of windows.
+const DEVICE_WINDOW: u64 = 1 << 44;
+const DEVICE_WINDOWS: u64 = DEVICE / DEVICE_WINDOW;
+
 /// Size of the windows of shared and local memory and of parameters. Offsets in one are smaller than
 /// any address of mapped memory.
 pub(crate) const WINDOW: u64 = 1 << 32;
@@ -70,13 +74,17 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// Reserves `bytes` of device memory, and as much for mapped memory.
+    /// Reserves `bytes` of device memory, and as much for mapped memory. Its addresses are in no other
+    /// memory of the process, since addressing is unified, until there have been 65536 of them.
     ///
     /// # Errors
     /// The system cannot reserve that much.
     pub fn new(bytes: u64) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: it makes numbers.
+        let number = COUNT.fetch_add(1, Ordering::Relaxed) % DEVICE_WINDOWS;
         Ok(Self {
-            device: CheckedArena::new(bytes, Some(DEVICE))?,
+            device: CheckedArena::new(bytes, Some(DEVICE + number * DEVICE_WINDOW))?,
             mapped: CheckedArena::new(bytes, None)?,
             registered: RwLock::default(),
             heap: Mutex::default(),

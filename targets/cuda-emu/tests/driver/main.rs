@@ -49,6 +49,20 @@ fn a_context_must_be_current() {
     is(cu!(cuCtxSynchronize()), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
+/// Addressing is unified: an address says which GPU's memory it is.
+#[test]
+fn gpus_have_addresses_of_their_own() {
+    let one = Gpu::with(false);
+    let first = one.alloc(8);
+    let other = Gpu::with(false);
+    let second = other.alloc(8);
+    assert_ne!(first, second);
+    // The other's context is current.
+    works(cu!(cuMemFree_v2(first => u64)));
+    is(cu!(cuMemFree_v2(first => u64)), CUDA_ERROR_INVALID_VALUE);
+    works(cu!(cuMemFree_v2(second => u64)));
+}
+
 /// It would wait for threads that it does not have.
 #[test]
 fn a_forked_process_has_no_driver() {
