@@ -59,7 +59,7 @@ fn quick(more: &[&str]) -> Command {
 
 #[test]
 fn json_is_as_documented() {
-    let mut command = quick(&["--json", "--threads", "1,2"]);
+    let mut command = quick(&["--json", "--threads", "1,2", "--limit", "3600"]);
     command.env("REVOFF_SLOTS", "64");
     let answer: Value = serde_json::from_str(&run(&mut command).answer()).expect("JSON");
     let mut found = BTreeSet::new();
@@ -156,7 +156,15 @@ fn what_cannot_be_measured_is_in_the_report_and_the_rest_too() {
 
 #[test]
 fn a_peer_is_measured_like_a_wire() {
-    let peers = ["--peers", "--wires", "native", "--threads", "1,2"];
+    let peers = [
+        "--peers",
+        "--wires",
+        "native",
+        "--threads",
+        "1,2",
+        "--limit",
+        "3600",
+    ];
     let mut command = quick(&peers);
     let answer: Value = serde_json::from_str(&run(command.arg("--json")).answer()).expect("JSON");
     let calls = answer["calls"].as_array().expect("a list");

@@ -15,9 +15,10 @@ use std::thread;
 pub fn command() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        // Named by its package, it would be compiled again, with other features of its dependencies.
         cargo(
-            &["build", "--quiet", "--package", "revoff"].map(OsStr::new),
-            env!("CARGO_MANIFEST_DIR"),
+            &["build", "--quiet", "--bin", "revoff"].map(OsStr::new),
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../.."),
         );
         // Cargo puts programs beside the folder of the tests.
         let test = env::current_exe().expect("this test has a path");

@@ -169,6 +169,8 @@ impl Bench {
         let mut command = Command::new(file);
         prepare(&mut command, program);
         command.env("KMP_WARNINGS", "0");
+        // On the host, more threads than processors would spin in each barrier.
+        command.env("OMP_WAIT_POLICY", "passive");
         if let Some(device) = device {
             command.env("LD_LIBRARY_PATH", &self.plugins);
             command.env("REVOFF_DEVICE", device);
