@@ -49,7 +49,8 @@ pub(crate) struct Sysroot {
     /// The target's specification.
     pub(crate) target: PathBuf,
     flags: Vec<String>,
-    is_host: bool,
+    /// The instruction set; none for the `host` device.
+    isa: Option<Isa>,
 }
 
 impl Sysroot {
@@ -100,12 +101,6 @@ impl Sysroot {
             StdTarget::Host => vec!["-Cforce-frame-pointers=yes".to_owned()],
             StdTarget::Gpu(arch) => code_flags(arch),
         };
-        if let StdTarget::Gpu(arch) = target
-            && arch.target == Isa::Amdgcn
-        {
-            // LLVM takes minutes for what it inlines into a large program.
-            flags.extend(small_code_flags(arch.target));
-        }
         // A program is optimised together with all of this.
         flags.push("-Cembed-bitcode=yes".to_owned());
         let sysroot = Self {
@@ -113,7 +108,10 @@ impl Sysroot {
             device_std: folder.join("device-std"),
             target: specification,
             flags,
-            is_host: matches!(target, StdTarget::Host),
+            isa: match target {
+                StdTarget::Host => None,
+                StdTarget::Gpu(arch) => Some(arch.target),
+            },
         };
         sysroot.build_std(toolchain, target, &library)?;
         sysroot.build_device_std(toolchain, target, device_std)?;
@@ -218,14 +216,15 @@ impl Sysroot {
         for folder in [built, self.device_std.join("release")] {
             flags.push(format!("-Ldependency={}", folder.join("deps").display()));
         }
-        if self.is_host {
+        if let Some(isa) = self.isa {
+            // Otherwise programs take several times as long to compile.
+            flags.extend(small_code_flags(isa));
+        } else {
             // A shared object that takes mathematics and memcpy from the C library. -Bsymbolic: an
             // image's calls go to its own runtime, even if the process has another
             // `GOMP_target_ext`.
             let link = ["-shared", "-Wl,-Bsymbolic", "-lm", "-lc"];
             flags.extend(link.map(|argument| format!("-Clink-arg={argument}")));
-        } else {
-            flags.push(format!("-Cllvm-args={INLINING}"));
         }
         // The crate `getrandom` takes its numbers from `device-std`.
         flags.push("--cfg=getrandom_backend=\"custom\"".to_owned());
@@ -244,11 +243,6 @@ impl Sysroot {
         command
     }
 }
-
-/// How much LLVM inlines on GPUs. It multiplies these numbers by 11, since a kernel is faster without calls;
-/// programs are twice as large then, and take twice as long to compile. With these they are inlined as for
-/// CPUs.
-const INLINING: &str = "-inline-threshold=25 -inlinehint-threshold=30";
 
 /// A flag that differs with the contents of a file that cargo does not watch: with other ones, it builds
 /// again.
