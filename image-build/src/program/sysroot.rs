@@ -217,7 +217,7 @@ impl Sysroot {
             flags.push(format!("-Ldependency={}", folder.join("deps").display()));
         }
         if let Some(isa) = self.isa {
-            // Otherwise programs take several times as long to compile.
+            // Otherwise programs are larger and take longer to compile.
             flags.extend(small_code_flags(isa));
         } else {
             // A shared object that takes mathematics and memcpy from the C library. -Bsymbolic: an
