@@ -151,8 +151,27 @@ fn words(text: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{Crate, words};
+    use std::fs;
     use std::path::Path;
+
+    #[test]
+    fn small_is_true_or_false() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let manifest = |small: &str| {
+            let text = format!(
+                "[package]\nname = \"k\"\n[workspace]\n[lib]\npath = \"lib.rs\"\n\
+                 [package.metadata.revoff]\n{small}"
+            );
+            fs::write(dir.path().join("Cargo.toml"), text).expect("it is written");
+            Crate::at(dir.path())
+        };
+        fs::write(dir.path().join("lib.rs"), "").expect("it is written");
+        assert!(!manifest("").expect("a crate").is_small);
+        assert!(manifest("small = true").expect("a crate").is_small);
+        let refused = manifest("small = \"yes\"").expect_err("no boolean");
+        assert!(refused.to_string().contains("small = \"yes\""), "{refused}");
+    }
 
     #[test]
     fn a_blank_in_a_path_is_no_separator() {
