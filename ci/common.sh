@@ -46,7 +46,7 @@ openmp_options() {
 # xtask images OPTION..`.
 need_device_toolchain() {
     local status=0
-    cargo build -q -p xtask
+    cargo build -q --bin xtask
     cargo xtask images --which "$@" || status=$?
     [ "$status" -ne "$SKIPPED" ] || skip "no Rust toolchain that builds for GPUs (see above)"
     [ "$status" -eq 0 ] || exit "$status"

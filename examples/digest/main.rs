@@ -15,6 +15,7 @@ use clap::Parser;
 use digest_calls::{NextFile, ReadChunk, Report};
 use examples::Kernel;
 use host_rt::{Functions, Grid, Runtime};
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::files::Files;
 use crate::options::Options;
@@ -31,7 +32,7 @@ const SAMPLES: u64 = 4096;
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        .with_env_filter("error")
+        .with_max_level(LevelFilter::ERROR)
         .init();
     match run(&Options::parse()) {
         Ok(true) => ExitCode::SUCCESS,

@@ -20,6 +20,7 @@ use examples::Kernel;
 use host_rt::targets::count::Count;
 use host_rt::{Functions, Grid, Runtime};
 use search_calls::{Found, STOP, Search, Tally};
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::options::{Options, say};
 
@@ -34,7 +35,7 @@ type Lines = Arc<Mutex<BTreeSet<(u64, u64)>>>;
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(io::stderr)
-        .with_env_filter("error")
+        .with_max_level(LevelFilter::ERROR)
         .init();
     match run(&Options::parse()) {
         Ok(status) => status,

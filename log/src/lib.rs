@@ -4,8 +4,10 @@
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal};
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{fmt, registry};
 
 /// The variable with the filter; empty for no output.
 const LOG: &str = "REVOFF_LOG";
@@ -31,12 +33,11 @@ pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
     };
     // This variable turns colours off: https://no-color.org.
     let wants_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let shown = tracing_subscriber::fmt()
+    let lines = fmt::layer()
         .with_writer(io::stderr)
-        .with_ansi(wants_colours && io::stderr().is_terminal())
-        .with_env_filter(filter);
+        .with_ansi(wants_colours && io::stderr().is_terminal());
     // Fails if the program has a subscriber, which stays.
-    let _ = shown.try_init();
+    let _ = registry().with(filter).with(lines).try_init();
     Ok(())
 }
 
@@ -44,7 +45,7 @@ pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
 fn filter(
     value: Result<String, VarError>,
     unset: Option<&str>,
-) -> Result<Option<EnvFilter>, FilterError> {
+) -> Result<Option<Targets>, FilterError> {
     let text = match value {
         Ok(text) => text,
         Err(VarError::NotPresent) => unset.unwrap_or_default().to_owned(),
@@ -53,7 +54,7 @@ fn filter(
     if text.is_empty() {
         return Ok(None);
     }
-    let filter = EnvFilter::try_new(&text);
+    let filter = text.parse::<Targets>();
     filter.map(Some).map_err(|reason| FilterError {
         value: text,
         reason,

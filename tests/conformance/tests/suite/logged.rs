@@ -4,8 +4,11 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use conformance::Target;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::macros::long;
 use crate::session::{Session, acting};
@@ -29,11 +32,9 @@ impl Log {
     /// Makes it the log of this process, filtered.
     fn begin(filter: &str) -> Self {
         let log = Self::default();
-        tracing_subscriber::fmt()
-            .with_env_filter(EnvFilter::new(filter))
-            .with_writer(log.clone())
-            .with_ansi(false)
-            .init();
+        let lines = fmt::layer().with_writer(log.clone()).with_ansi(false);
+        let filter: Targets = filter.parse().unwrap();
+        registry().with(filter).with(lines).init();
         log
     }
 

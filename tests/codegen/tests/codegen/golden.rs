@@ -38,7 +38,7 @@ pub(crate) fn golden(bench: &Workbench, arch: &'static Arch) -> Result<(), Strin
     match difference(&golden, &text) {
         None => Ok(()),
         Some(what) => Err(format!(
-            "{}: {what}\nif that is meant: {BLESS}=1 cargo test -p codegen, and review the file",
+            "{}: {what}\nif that is meant: {BLESS}=1 cargo test --test codegen, and review the file",
             path.display()
         )),
     }
