@@ -222,6 +222,11 @@ pub(super) fn llvm_options(target: Target) -> impl Iterator<Item = &'static str>
         // LLVM 22 keeps scalar registers in lanes of vector registers. If it spills one of these, it may give
         // it the place of another register that is still needed.
         (target == Target::Amdgcn).then_some("-no-stack-slot-sharing"),
+        // Such vector registers are copied for all lanes, active or not. Where LLVM 22 splits the range of another
+        // register around one, it may put that register's copy between the instructions that activate the lanes
+        // and deactivate them again, and so overwrite what the caller keeps in inactive lanes. Without a budget
+        // it splits no such ranges.
+        (target == Target::Amdgcn).then_some("-grow-region-complexity-budget=0"),
     ]
     .into_iter()
     .flatten()
