@@ -137,21 +137,6 @@ fn weak_memory_is_not_checked() {
     assert!(ended.stderr.contains(words), "{}", ended.stderr);
 }
 
-#[test]
-fn a_function_that_does_not_exist_cannot_fail() {
-    let Some([program, kernels]) = &*PROGRAM else {
-        return;
-    };
-    let mut command = revoff();
-    command.args(["emulate", "--device", "gfx90a", "--"]);
-    command.arg(program).arg("ok").arg(kernels);
-    command.env("REVOFF_EMULATED_DRIVER", &*DRIVER);
-    let ended = run(command.env("REVOFF_EMU_FAIL", "cuInit:1=100,hsa_queue_creat:1=4104"));
-    assert_ne!(ended.code, Some(0));
-    let words = "REVOFF_EMU_FAIL=\"hsa_queue_creat\": a function of ROCr, such as hsa_queue_create, expected";
-    assert!(ended.stderr.contains(words), "{}", ended.stderr);
-}
-
 /// Without a handler for it, a memory fault ends the process, as with ROCr.
 #[test]
 fn a_fault_is_printed_with_its_place() {
