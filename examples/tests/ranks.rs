@@ -1,0 +1,109 @@
+//! The examples that take part in MPI, on several ranks. MPIRUN names the `mpirun` of the MPI they were built with.
+
+mod common;
+
+use std::env;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use host_rt::targets;
+use image_build::device::Toolchain;
+
+/// Runs `halo` on as many ranks as each part says, with its options.
+fn run(parts: &[(u32, &[&str])]) -> Output {
+    let example = common::example("halo");
+    let mut command = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()));
+    for (name, value) in example.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    // Open MPI starts nothing as root, and no more ranks than there are processors, unless it is told to.
+    command.envs([
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ]);
+    for (number, (ranks, options)) in parts.iter().enumerate() {
+        command.args((number > 0).then_some(":"));
+        command.args(["-n", &ranks.to_string()]);
+        command.arg(example.get_program()).args(*options);
+    }
+    command.output().expect("mpirun runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The lines that `halo` prints, in the order of cells.
+fn halo(device: &str, ranks: u32) -> Vec<String> {
+    let args = ["--device", device, "--cells", "40", "--steps", "33"];
+    let output = run(&[(ranks, &args)]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    let number = |line: &String| -> Option<u32> {
+        let rest = line.strip_prefix("cell ")?;
+        rest.split(':').next()?.parse().ok()
+    };
+    lines.sort_by_key(number);
+    lines
+}
+
+/// The same, computed here.
+fn expected() -> Vec<String> {
+    let mut cells = [0i64; 40];
+    cells[0] = 1_000_000_000_000;
+    for _ in 0..33 {
+        let flow = |i: usize| {
+            let beside = [cells[(i + 39) % 40], cells[(i + 1) % 40]];
+            cells[i] + (beside[0] - cells[i]) / 4 + (beside[1] - cells[i]) / 4
+        };
+        cells = std::array::from_fn(flow);
+    }
+    let lines = cells.iter().enumerate();
+    let lines = lines.map(|(i, heat)| format!("cell {i}: {heat} of 1000000000000"));
+    lines.collect()
+}
+
+#[test]
+fn heat_flows_the_same_on_one_rank_and_on_four() {
+    let mut devices = vec!["host"];
+    let arch = targets::arch::find("sm_90").expect("is known");
+    match Toolchain::find(&[arch]) {
+        Ok(_) => devices.push("emu"),
+        Err(reason) => println!("SKIPPED device emu: {reason}"),
+    }
+    for device in devices {
+        for ranks in [1, 4] {
+            assert_eq!(halo(device, ranks), expected(), "{device}, {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn cells_that_cannot_be_shared_out_are_an_error() {
+    let output = run(&[(3, &["--cells", "40"])]);
+    assert!(!output.status.success());
+    let text = stderr(&output);
+    assert!(
+        text.contains("halo: --cells 40: no multiple of 3 ranks"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_rank_that_fails_ends_the_others() {
+    let begun = Instant::now();
+    // The kernels of the first two wait for cells of the third.
+    let steps = "--steps=1000000";
+    let output = run(&[
+        (2, &[steps, "--cells=999"]),
+        (1, &["--image=/nowhere", steps, "--cells=999"]),
+    ]);
+    assert!(!output.status.success());
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(stderr(&output).contains("/nowhere"), "{}", stderr(&output));
+}

@@ -1,0 +1,157 @@
+//! Begins communications.
+
+use std::ffi::c_int;
+
+use mpi::ffi;
+use mpi_calls::{ANY, Kind, Operation};
+
+use crate::communication::Communication;
+use crate::element::Datatype;
+use crate::error::MpiError;
+use crate::request::{Buffer, Request};
+
+/// All ranks; errors are returned.
+#[derive(Clone, Copy)]
+pub(crate) struct Communicator {
+    pub(crate) raw: ffi::MPI_Comm,
+    pub(crate) rank: u32,
+    pub(crate) size: u32,
+}
+
+// SAFETY: MPI identifies a communicator by its value on all threads; see `Request` for who calls MPI.
+unsafe impl Send for Communicator {}
+// SAFETY: as above.
+unsafe impl Sync for Communicator {}
+
+impl Communicator {
+    pub(crate) fn send(&self, to: u32, tag: u32, data: &[u8]) -> Result<Request, MpiError> {
+        let bytes = data.len();
+        let what = Communication::Send { to, tag, bytes };
+        let (count, rank) = (count(what, bytes)?, number(what, "rank", to)?);
+        let tag = number(what, "tag", tag)?;
+        Request::begin(what, vec![Buffer::copy_of(data)], |at, request| {
+            // SAFETY: the memory has the bytes and belongs to MPI until the request is finished.
+            unsafe {
+                ffi::MPI_Isend(
+                    at[0],
+                    count,
+                    Datatype::bytes(),
+                    rank,
+                    tag,
+                    self.raw,
+                    request,
+                )
+            }
+        })
+    }
+
+    pub(crate) fn receive(&self, from: u32, tag: u32, bytes: usize) -> Result<Request, MpiError> {
+        let what = Communication::Receive { from, tag, bytes };
+        let count = count(what, bytes)?;
+        // SAFETY: MPI sets these, and nobody changes them.
+        let (any_rank, any_tag) = unsafe { (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG) };
+        let rank = if from == ANY {
+            any_rank
+        } else {
+            number(what, "rank", from)?
+        };
+        let tag = if tag == ANY {
+            any_tag
+        } else {
+            number(what, "tag", tag)?
+        };
+        Request::begin(what, vec![Buffer::new(bytes)], |at, request| {
+            // SAFETY: as in `send`.
+            unsafe {
+                ffi::MPI_Irecv(
+                    at[0],
+                    count,
+                    Datatype::bytes(),
+                    rank,
+                    tag,
+                    self.raw,
+                    request,
+                )
+            }
+        })
+    }
+
+    pub(crate) fn barrier(&self) -> Result<Request, MpiError> {
+        Request::begin(Communication::Barrier, vec![], |_, request| {
+            // SAFETY: a communicator and a place for the request.
+            unsafe { ffi::MPI_Ibarrier(self.raw, request) }
+        })
+    }
+
+    pub(crate) fn broadcast(&self, root: u32, data: &[u8]) -> Result<Request, MpiError> {
+        let bytes = data.len();
+        let what = Communication::Broadcast { root, bytes };
+        let (count, root) = (count(what, bytes)?, number(what, "rank", root)?);
+        Request::begin(what, vec![Buffer::copy_of(data)], |at, request| {
+            // SAFETY: as in `send`.
+            unsafe { ffi::MPI_Ibcast(at[0], count, Datatype::bytes(), root, self.raw, request) }
+        })
+    }
+
+    /// Combines elements; the second buffer gets the result, of `root` alone or of all ranks.
+    pub(crate) fn reduce(
+        &self,
+        root: Option<u32>,
+        (kind, operation): (u32, u32),
+        data: &[u8],
+    ) -> Result<Request, MpiError> {
+        let bytes = data.len();
+        let what = Communication::Reduce { root, bytes };
+        let none = || MpiError::Operation {
+            what,
+            operation,
+            kind,
+        };
+        let datatype = Datatype::of(Kind(kind)).ok_or_else(none)?;
+        let operation = datatype.operation(Operation(operation)).ok_or_else(none)?;
+        let size = datatype.size;
+        if !bytes.is_multiple_of(size) {
+            return Err(MpiError::Elements { what, size });
+        }
+        let count = count(what, bytes / size)?;
+        let root = root.map(|root| number(what, "rank", root)).transpose()?;
+        let buffers = vec![Buffer::copy_of(data), Buffer::new(bytes)];
+        Request::begin(what, buffers, |at, request| {
+            // SAFETY: both have the bytes of `count` elements, are aligned for them and belong to MPI until the request
+            // is finished.
+            unsafe {
+                match root {
+                    Some(root) => ffi::MPI_Ireduce(
+                        at[0],
+                        at[1],
+                        count,
+                        datatype.raw,
+                        operation,
+                        root,
+                        self.raw,
+                        request,
+                    ),
+                    None => ffi::MPI_Iallreduce(
+                        at[0],
+                        at[1],
+                        count,
+                        datatype.raw,
+                        operation,
+                        self.raw,
+                        request,
+                    ),
+                }
+            }
+        })
+    }
+}
+
+/// A number of elements for MPI.
+fn count(what: Communication, elements: usize) -> Result<c_int, MpiError> {
+    c_int::try_from(elements).map_err(|_| MpiError::TooLong(what))
+}
+
+/// A rank or tag for MPI, which checks whether it exists.
+fn number(what: Communication, name: &'static str, value: u32) -> Result<c_int, MpiError> {
+    c_int::try_from(value).map_err(|_| MpiError::Number { what, name, value })
+}

@@ -1,0 +1,125 @@
+//! The host functions.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use host_rt::{Functions, RuntimeError};
+use mpi_calls::{
+    MpiAllreduce, MpiBarrier, MpiBroadcast, MpiIrecv, MpiIsend, MpiRank, MpiRecv, MpiReduce,
+    MpiSend, MpiSize, MpiWait, Received,
+};
+
+use crate::error::MpiError;
+use crate::request::{Buffer, Request};
+use crate::session::{Mpi, Shared};
+
+impl Mpi {
+    /// Adds the functions that kernels call.
+    ///
+    /// # Errors
+    /// One has a function of that name.
+    pub fn add_to<'a>(
+        &self,
+        functions: &'a mut Functions,
+    ) -> Result<&'a mut Functions, RuntimeError> {
+        let (rank, size) = (self.rank(), self.size());
+        functions.add(MpiRank::bind(move || rank))?;
+        functions.add(MpiSize::bind(move || size))?;
+        /// Adds an asynchronous function: its name, its parameters, and a future with `shared`.
+        macro_rules! add {
+            ($function:ident, |$shared:ident $(, $parameter:ident)*| $body:expr) => {{
+                let shared = Arc::clone(&self.shared);
+                let function = $function::try_bind_async(move |$($parameter),*| {
+                    let $shared = Arc::clone(&shared);
+                    Box::pin(async move { $body })
+                });
+                let shared = Arc::clone(&self.shared);
+                functions.add_async(function, move |call| shared.run(call))?;
+            }};
+        }
+        add!(MpiSend, |shared, to, tag, data| {
+            let request = shared.communicator.send(to, tag, data)?;
+            request.done().await.map(drop)
+        });
+        add!(MpiRecv, |shared, from, tag, data| {
+            let request = shared.communicator.receive(from, tag, data.len())?;
+            deliver(request, data).await
+        });
+        add!(MpiIsend, |shared, to, tag, data| {
+            let request = shared.communicator.send(to, tag, data)?;
+            Ok::<_, MpiError>(shared.keep(request))
+        });
+        add!(MpiIrecv, |shared, from, tag, bytes| {
+            // More than there is memory for is an error of MPI's as well.
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let request = shared.communicator.receive(from, tag, bytes)?;
+            Ok::<_, MpiError>(shared.keep(request))
+        });
+        add!(MpiWait, |shared, request, data| {
+            deliver(shared.take(request)?, data).await
+        });
+        add!(MpiBarrier, |shared| {
+            let request = shared.communicator.barrier()?;
+            request.done().await.map(drop)
+        });
+        add!(MpiBroadcast, |shared, root, data| {
+            let request = shared.communicator.broadcast(root, data)?;
+            put(&request.done().await?.1, data);
+            Ok::<_, MpiError>(())
+        });
+        add!(MpiReduce, |shared, root, kind, operation, data| {
+            let is_root = shared.communicator.rank == root;
+            let request = shared
+                .communicator
+                .reduce(Some(root), (kind, operation), data)?;
+            let (_, buffers) = request.done().await?;
+            if is_root {
+                put(&buffers, data);
+            }
+            Ok::<_, MpiError>(())
+        });
+        add!(MpiAllreduce, |shared, kind, operation, data| {
+            let request = shared.communicator.reduce(None, (kind, operation), data)?;
+            put(&request.done().await?.1, data);
+            Ok::<_, MpiError>(())
+        });
+        Ok(functions)
+    }
+}
+
+impl Shared {
+    /// Keeps a request until a kernel waits for it; returns its number.
+    fn keep(&self, request: Request) -> u64 {
+        // Relaxed: only uniqueness matters.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.insert(number, request);
+        number
+    }
+
+    /// The request of a number, which is then no more.
+    fn take(&self, number: u64) -> Result<Request, MpiError> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.remove(&number).ok_or(MpiError::NoRequest(number))
+    }
+}
+
+/// Waits for a request, and copies a message that was received.
+async fn deliver(request: Request, data: &mut [u8]) -> Result<Received, MpiError> {
+    let (received, buffers) = request.done().await?;
+    let bytes = usize::try_from(received.bytes).unwrap_or(usize::MAX);
+    let room = data.len();
+    let no_room = MpiError::NoRoom { bytes, room };
+    let place = data.get_mut(..bytes).ok_or(no_room)?;
+    if let Some(message) = buffers.first() {
+        place.copy_from_slice(&message.bytes()[..bytes]);
+    }
+    Ok(received)
+}
+
+/// Copies the last buffer, which has the result.
+fn put(buffers: &[Buffer], data: &mut [u8]) {
+    if let Some(result) = buffers.last() {
+        data.copy_from_slice(result.bytes());
+    }
+}

@@ -1,0 +1,51 @@
+//! MPI for kernels: the host functions of `mpi-calls`, which call the machine's MPI.
+//!
+//! ```no_run
+//! use host_rt::{Functions, Grid, Image, Runtime};
+//! use revoff_mpi::Mpi;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mpi = Mpi::start()?;
+//! let mut functions = Functions::new();
+//! mpi.add_to(&mut functions)?;
+//! let runtime = Runtime::open("host")?;
+//! let program = runtime.load(&Image::open("kernel.offload")?, &functions)?;
+//! // SAFETY: the kernel takes no parameters.
+//! unsafe { program.kernel("exchange")?.launch(Grid { teams: 1, threads: 1 }, &[])? }.wait()?;
+//! mpi.finish()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A call that waits for other ranks keeps no thread of the host: it is polled until MPI has finished it. If MPI may
+//! be called by all threads (`MPI_THREAD_MULTIPLE`), a call begins on the thread that serves it, and moves to
+//! a thread of this crate only if it has to wait. Otherwise that one thread makes all calls of MPI.
+//!
+//! If a rank ends without [`Mpi::finish`], for instance with an error of its launch, `mpirun` ends the others.
+//! The launch of a kernel that waits for a message which never comes ends at its deadline, if it has one.
+//!
+//! | file | job |
+//! |---|---|
+//! | `session` | starts and ends MPI |
+//! | `progress` | polls calls that wait |
+//! | `functions` | the host functions |
+//! | `communicator` | begins communications |
+//! | `request` | a communication until its end |
+//! | `element` | MPI's names for kinds of elements and operations |
+//! | `error`, `communication` | what can go wrong, and with what |
+#![cfg(feature = "library")]
+
+mod communication;
+mod communicator;
+mod element;
+mod error;
+mod functions;
+mod progress;
+mod request;
+mod session;
+
+pub use mpi_calls as calls;
+
+pub use self::communication::Communication;
+pub use self::error::MpiError;
+pub use self::session::Mpi;

@@ -1,0 +1,156 @@
+//! A communication until its end.
+
+use std::ffi::{c_int, c_void};
+use std::future::poll_fn;
+use std::mem::{MaybeUninit, take};
+use std::task::Poll;
+
+use mpi::ffi;
+use mpi_calls::Received;
+
+use crate::communication::Communication;
+use crate::element::Datatype;
+use crate::error::MpiError;
+
+/// Memory that MPI uses while a communication is under way: aligned for all elements.
+pub(crate) struct Buffer {
+    /// The words, as a pointer: MPI writes to them while a `Request` moves.
+    words: *mut [u64],
+    bytes: usize,
+}
+
+// SAFETY: the owner of memory that nothing belongs to a thread of.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// Of zeros.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let words = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
+        Self {
+            words: Box::into_raw(words),
+            bytes,
+        }
+    }
+
+    /// A copy.
+    pub(crate) fn copy_of(data: &[u8]) -> Self {
+        let mut buffer = Self::new(data.len());
+        buffer.bytes_mut().copy_from_slice(data);
+        buffer
+    }
+
+    /// For MPI.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut c_void {
+        self.words.cast()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: `words` is the allocation of `new`, of at least these bytes, all of which have values. Whoever has
+        // a reference to this has no request that MPI still works on: a `Request` gives none away before.
+        unsafe { std::slice::from_raw_parts(self.words.cast(), self.bytes) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`; the reference to this is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.words.cast(), self.bytes) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw` in `new`, and not freed since.
+        drop(unsafe { Box::from_raw(self.words) });
+    }
+}
+
+/// A communication under way, with its memory.
+pub(crate) struct Request {
+    raw: ffi::MPI_Request,
+    what: Communication,
+    /// `None` once MPI has finished.
+    buffers: Option<Vec<Buffer>>,
+}
+
+// SAFETY: MPI identifies a request by its value on all threads. Which threads may call MPI is what the session
+// sees to: without MPI_THREAD_MULTIPLE, futures with requests are polled and dropped by one thread.
+unsafe impl Send for Request {}
+
+impl Request {
+    /// Begins `what`: `begin` calls the function of MPI, with the buffers' addresses, and returns its code.
+    pub(crate) fn begin(
+        what: Communication,
+        mut buffers: Vec<Buffer>,
+        begin: impl FnOnce(&[*mut c_void], *mut ffi::MPI_Request) -> c_int,
+    ) -> Result<Self, MpiError> {
+        let addresses: Vec<_> = buffers.iter_mut().map(Buffer::as_mut_ptr).collect();
+        let mut raw = MaybeUninit::uninit();
+        match begin(&addresses, raw.as_mut_ptr()) {
+            0 => Ok(Self {
+                // SAFETY: MPI has set it.
+                raw: unsafe { raw.assume_init() },
+                what,
+                buffers: Some(buffers),
+            }),
+            code => Err(MpiError::of(what, code)),
+        }
+    }
+
+    /// Asks MPI whether it has finished.
+    fn test(&mut self) -> Result<Option<ffi::MPI_Status>, MpiError> {
+        let mut is_done = 0;
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the request is MPI's, not finished, and this thread may call MPI, see above. MPI writes to the two
+        // others.
+        let code = unsafe { ffi::MPI_Test(&mut self.raw, &mut is_done, status.as_mut_ptr()) };
+        match (code, is_done) {
+            (0, 0) => Ok(None),
+            // SAFETY: an MPI_Status has integers only, of which zeros are values; MPI has set those that count.
+            (0, _) => Ok(Some(unsafe { status.assume_init() })),
+            (code, _) => Err(MpiError::of(self.what, code)),
+        }
+    }
+
+    /// Waits until MPI has finished; returns what was received, and the memory.
+    pub(crate) async fn done(mut self) -> Result<(Received, Vec<Buffer>), MpiError> {
+        let status = poll_fn(|_| match self.test() {
+            Ok(None) => Poll::Pending,
+            Ok(Some(status)) => Poll::Ready(Ok(status)),
+            Err(error) => Poll::Ready(Err(error)),
+        });
+        let status = status.await;
+        // MPI has let go of the memory, also after an error of the request.
+        let buffers = take(&mut self.buffers).unwrap_or_default();
+        Ok((self.received(&status?), buffers))
+    }
+
+    fn received(&self, status: &ffi::MPI_Status) -> Received {
+        let mut count = 0;
+        if let Communication::Receive { .. } = self.what {
+            // SAFETY: the status is of a message that was received.
+            unsafe { ffi::MPI_Get_count(status, Datatype::bytes(), &mut count) };
+        }
+        Received {
+            from: status.MPI_SOURCE.cast_unsigned(),
+            tag: status.MPI_TAG.cast_unsigned(),
+            bytes: count.max(0).cast_unsigned().into(),
+        }
+    }
+}
+
+impl Drop for Request {
+    /// The call was given up while MPI works on its memory, which therefore stays.
+    fn drop(&mut self) {
+        let Some(buffers) = take(&mut self.buffers) else {
+            return;
+        };
+        buffers.into_iter().for_each(std::mem::forget);
+        if let Communication::Receive { .. } = self.what {
+            // SAFETY: the request is MPI's, not finished, and this thread may call MPI, see above. A message that
+            // comes later is for the next receiver.
+            unsafe {
+                ffi::MPI_Cancel(&mut self.raw);
+                ffi::MPI_Request_free(&mut self.raw);
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Starts and ends MPI.
+
+use std::collections::HashMap;
+use std::env;
+use std::mem;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use host_fn::BoxFuture;
+use mpi::Threading;
+use mpi::environment::{Universe, library_version};
+use mpi::ffi;
+use mpi::topology::Communicator as _;
+use mpi::traits::AsRaw;
+
+use crate::communication::Communication;
+use crate::communicator::Communicator;
+use crate::error::MpiError;
+use crate::progress::{Message, is_done, run};
+use crate::request::Request;
+
+/// The launchers' variables for the number of ranks.
+const SIZES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
+/// MPI in this process.
+///
+/// A program that ends without [`finish`](Self::finish) leaves MPI as it is, and `mpirun` ends the other ranks.
+pub struct Mpi {
+    thread: JoinHandle<()>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What calls share.
+pub(crate) struct Shared {
+    pub(crate) communicator: Communicator,
+    /// Whether all threads may call MPI.
+    is_open_to_all: bool,
+    thread: Sender<Message>,
+    /// Those that kernels will wait for.
+    pub(crate) requests: Mutex<HashMap<u64, Request>>,
+    /// The number of the next of these.
+    pub(crate) next: AtomicU64,
+}
+
+impl Mpi {
+    /// Starts MPI. All ranks do, once.
+    ///
+    /// # Errors
+    /// MPI is started already, or another MPI's `mpirun` has started the program.
+    pub fn start() -> Result<Self, MpiError> {
+        let (to_thread, messages) = channel();
+        let (started, is_started) = channel();
+        // Without MPI_THREAD_MULTIPLE, only the thread that starts MPI may call it.
+        let thread = Builder::new().name("mpi".to_owned());
+        let thread = thread
+            .spawn(move || match begin() {
+                Ok((universe, communicator, is_open_to_all)) => {
+                    let requests = Mutex::new(HashMap::new());
+                    let shared = Arc::new(Shared {
+                        communicator,
+                        is_open_to_all,
+                        thread: to_thread,
+                        requests,
+                        next: AtomicU64::new(1),
+                    });
+                    let weak = Arc::downgrade(&shared);
+                    let _ = started.send(Ok(shared));
+                    serve(universe, &messages, || weak.upgrade());
+                }
+                Err(error) => drop(started.send(Err(error))),
+            })
+            .map_err(|error| MpiError::Thread(error.to_string()))?;
+        let shared = is_started
+            .recv()
+            .map_err(|error| MpiError::Thread(error.to_string()))??;
+        Ok(Self { thread, shared })
+    }
+
+    /// This process's rank.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.shared.communicator.rank
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.shared.communicator.size
+    }
+
+    /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up.
+    ///
+    /// # Errors
+    /// The thread that calls MPI has ended.
+    pub fn finish(self) -> Result<(), MpiError> {
+        let gone = || MpiError::Thread("it has ended".to_owned());
+        let told = self.shared.thread.send(Message::Finish);
+        told.map_err(|_| gone())?;
+        self.thread.join().map_err(|_| gone())
+    }
+}
+
+impl Shared {
+    /// Has a call polled until it is finished.
+    pub(crate) fn run(&self, mut call: BoxFuture<'static, ()>) {
+        if !(self.is_open_to_all && is_done(&mut call)) {
+            // If the thread has ended, the call is dropped, and fails.
+            let _ = self.thread.send(Message::Call(call));
+        }
+    }
+}
+
+/// Starts MPI on this thread: all ranks, and whether all threads may call it.
+fn begin() -> Result<(Universe, Communicator, bool), MpiError> {
+    let started = mpi::initialize_with_threading(Threading::Multiple);
+    let (universe, threading) = started.ok_or(MpiError::Started)?;
+    let world = universe.world();
+    let size = world.size().cast_unsigned();
+    for variable in SIZES {
+        if let Ok(value) = env::var(variable)
+            && size == 1
+            && value != "1"
+        {
+            return Err(MpiError::Launcher {
+                variable,
+                value,
+                library: library(),
+            });
+        }
+    }
+    let all = world.duplicate();
+    let communicator = Communicator {
+        raw: all.as_raw(),
+        rank: all.rank().cast_unsigned(),
+        size,
+    };
+    // It lives as long as MPI.
+    mem::forget(all);
+    // MPICH reports errors that it finds while it tests a request to its own communicators.
+    // SAFETY: MPI sets it, and nobody changes it.
+    let alone = unsafe { ffi::RSMPI_COMM_SELF };
+    for raw in [communicator.raw, world.as_raw(), alone] {
+        // SAFETY: a communicator, and a handler of MPI's own.
+        let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN) };
+        if code != 0 {
+            return Err(MpiError::of(Communication::Session, code));
+        }
+    }
+    Ok((universe, communicator, threading == Threading::Multiple))
+}
+
+/// The MPI that the program was built with, such as `Open MPI v4.1.4`.
+fn library() -> String {
+    let text = library_version().unwrap_or_default();
+    let name = text.split(['\n', ',']).next().unwrap_or_default();
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Runs calls until MPI shall end.
+fn serve(
+    universe: Universe,
+    messages: &Receiver<Message>,
+    shared: impl Fn() -> Option<Arc<Shared>>,
+) {
+    if run(messages) {
+        if let Some(shared) = shared() {
+            let mut requests = shared
+                .requests
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            requests.clear();
+        }
+        drop(universe);
+    } else {
+        // The program ends without `finish`: a rank that fails must not wait for the others here.
+        mem::forget(universe);
+    }
+}

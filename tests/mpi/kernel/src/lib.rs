@@ -1,0 +1,133 @@
+//! Kernels that call each function of MPI. One that finds a wrong result traps.
+#![no_std]
+#![cfg_attr(
+    any(target_arch = "nvptx64", target_arch = "amdgpu"),
+    feature(abi_gpu_kernel)
+)]
+
+use device_rt::thread;
+use mpi_calls::{
+    ANY, Operation, allreduce, barrier, broadcast, irecv, isend, mpi_wait, rank, recv, reduce,
+    send, size,
+};
+
+device_rt::image!();
+
+/// Rank 0 gets a message from each other, in any order, and answers.
+#[device_rt::kernel]
+pub fn messages() {
+    let (me, ranks) = (rank().unwrap(), size().unwrap());
+    if me > 0 {
+        send(0, me, &[f64::from(me) / 4.0; 3]).unwrap();
+        let mut answer = [0u16; 5];
+        let received = recv(0, ANY, &mut answer).unwrap();
+        assert_eq!((received.from, received.tag, received.bytes), (0, 7, 4));
+        // The rest stays as it is.
+        assert_eq!(answer, [me as u16, 9, 0, 0, 0]);
+        return;
+    }
+    let mut heard = 0;
+    for _ in 1..ranks {
+        let mut text = [0.0; 3];
+        let received = recv(ANY, ANY, &mut text).unwrap();
+        assert_eq!((received.from, received.bytes), (received.tag, 24));
+        assert_eq!(text, [f64::from(received.from) / 4.0; 3]);
+        heard |= 1 << received.from;
+        send(received.from, 7, &[received.from as u16, 9]).unwrap();
+    }
+    assert_eq!(heard, (1 << ranks) - 2);
+}
+
+/// Each sends to the next, without waiting, and long messages.
+#[device_rt::kernel]
+pub unsafe fn requests(memory: *mut u64, count: u64) {
+    let count = count as usize;
+    // SAFETY: the launcher provides twice as many words.
+    let (out, come) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(memory, count),
+            core::slice::from_raw_parts_mut(memory.add(count), count),
+        )
+    };
+    let (me, ranks) = (rank().unwrap(), size().unwrap());
+    for (i, word) in out.iter_mut().enumerate() {
+        *word = u64::from(me) << 32 | i as u64;
+    }
+    let previous = (me + ranks - 1) % ranks;
+    let receiving = irecv(previous, 1, come).unwrap();
+    let sending = isend((me + 1) % ranks, 1, out).unwrap();
+    // It has been copied.
+    out.fill(0);
+    let received = receiving.wait().unwrap();
+    sending.wait().unwrap();
+    assert_eq!(received.bytes, 8 * count as u64);
+    for (i, word) in come.iter().enumerate() {
+        assert_eq!(*word, u64::from(previous) << 32 | i as u64);
+    }
+}
+
+/// All ranks together, one thread of each.
+#[device_rt::kernel]
+pub fn together() {
+    let (me, ranks) = (rank().unwrap(), size().unwrap());
+    barrier().unwrap();
+    let mut text = if me == 1 { *b"from one" } else { [0; 8] };
+    broadcast(1, &mut text).unwrap();
+    assert_eq!(&text, b"from one");
+
+    let sum = ranks * (ranks - 1) / 2;
+    let mut values = [me, 1];
+    allreduce(Operation::SUM, &mut values).unwrap();
+    assert_eq!(values, [sum, ranks]);
+    let mut value = [-f64::from(me)];
+    allreduce(Operation::MIN, &mut value).unwrap();
+    assert_eq!(value, [-f64::from(ranks - 1)]);
+    let mut value = [f32::from(me as u8)];
+    allreduce(Operation::MAX, &mut value).unwrap();
+    assert_eq!(value, [(ranks - 1) as f32]);
+    let mut value = [1u8 << me];
+    allreduce(Operation::OR, &mut value).unwrap();
+    assert_eq!(value, [(1 << ranks) - 1]);
+
+    let mut value = [i64::from(me) + 1];
+    reduce(2, Operation::PRODUCT, &mut value).unwrap();
+    let product = (1..=i64::from(ranks)).product();
+    assert_eq!(value, [if me == 2 { product } else { i64::from(me) + 1 }]);
+}
+
+/// Each thread talks to the thread of its number on the next rank.
+#[device_rt::kernel]
+pub fn threads() {
+    let (me, ranks, tag) = (rank().unwrap(), size().unwrap(), thread::global());
+    let sending = isend((me + 1) % ranks, tag, &[tag, me]).unwrap();
+    let mut come = [0; 2];
+    let previous = (me + ranks - 1) % ranks;
+    recv(previous, tag, &mut come).unwrap();
+    sending.wait().unwrap();
+    assert_eq!(come, [tag, previous]);
+}
+
+/// Receives less than was sent.
+#[device_rt::kernel]
+pub fn too_long() {
+    let me = rank().unwrap();
+    let sending = isend(me, 3, &[1u8; 100]).unwrap();
+    assert!(recv(me, 3, &mut [0u8; 80]).is_err());
+    let _ = sending.wait();
+}
+
+/// Calls that make no sense.
+#[device_rt::kernel]
+pub fn nonsense() {
+    assert!(send(1000, 0, &[0u8]).is_err());
+    assert!(send(ANY, 0, &[0u8]).is_err());
+    assert!(allreduce(Operation::XOR, &mut [1.0f32]).is_err());
+    assert!(allreduce(Operation(99), &mut [1u32]).is_err());
+    assert!(mpi_wait(12345, &mut []).is_err());
+}
+
+/// Waits for a message that nobody sends.
+#[device_rt::kernel]
+pub fn never() {
+    let _ = recv(ANY, 5, &mut [0u8]);
+}

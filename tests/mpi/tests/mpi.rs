@@ -1,0 +1,113 @@
+//! Runs kernels that call MPI on ranks of this machine. MPIRUN names the `mpirun` of the MPI that this was built with.
+//!
+//! For each test this program starts itself by `mpirun`; a rank runs the kernel that its environment names.
+
+use std::env;
+use std::process::{Command, ExitCode, Output};
+use std::time::Duration;
+
+use host_rt::{Functions, Grid, Image, Runtime};
+use libtest_mimic::{Arguments, Failed, Trial};
+use revoff_mpi::Mpi;
+
+/// The kernel that a rank runs.
+const KERNEL: &str = "MPI_TESTS_KERNEL";
+
+/// Words of a long message: more than any MPI sends at once.
+const LONG: u64 = 1 << 17;
+
+/// Kernels that end well, with device threads of each rank.
+const RIGHT: &[(&str, u32)] = &[
+    ("messages", 1),
+    ("requests", 1),
+    ("together", 1),
+    ("threads", 32),
+];
+
+/// Kernels with calls that fail, and what the first of them is.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "too_long",
+        "receiving at most 80 bytes with tag 3 from rank 0: ",
+    ),
+    ("nonsense", "sending 1 byte with tag 0 to rank 1000: "),
+    ("never", "deadline"),
+];
+
+fn main() -> ExitCode {
+    if let Ok(kernel) = env::var(KERNEL) {
+        return rank(&kernel);
+    }
+    let mut tests = vec![];
+    for &(kernel, _) in RIGHT {
+        let run = move || ends(kernel, 4, |output| output.status.success());
+        tests.push(Trial::test(kernel, run));
+    }
+    for &(kernel, text) in WRONG {
+        let says = move |output: &Output| {
+            !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(text)
+        };
+        tests.push(Trial::test(kernel, move || ends(kernel, 1, says)));
+    }
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// Runs a kernel on several ranks, and checks how they end.
+fn ends(kernel: &str, ranks: u32, is_right: impl Fn(&Output) -> bool) -> Result<(), Failed> {
+    let program = env::current_exe()?;
+    let output = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()))
+        // Open MPI starts nothing as root, and no more ranks than there are processors, unless it is told to.
+        .envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            (KERNEL, kernel),
+        ])
+        .args(["-n", &ranks.to_string()])
+        .arg(program)
+        .output()?;
+    if is_right(&output) {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{kernel}, {}: {text}", output.status).into())
+}
+
+/// What each rank does.
+#[expect(clippy::print_stderr, reason = "the test reads it")]
+fn rank(kernel: &str) -> ExitCode {
+    match run(kernel) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let mpi = Mpi::start()?;
+    let mut functions = Functions::new();
+    mpi.add_to(&mut functions)?;
+    let runtime = Runtime::builder("host")
+        .deadline(Duration::from_secs(5))
+        .build()?;
+    let program = runtime.load(&Image::open(env!("REVOFF_IMAGE_MPI"))?, &functions)?;
+    let kernel = program.kernel(name)?;
+    let known = RIGHT.iter().find(|(known, _)| *known == name);
+    let grid = Grid {
+        teams: 1,
+        threads: known.map_or(1, |(_, threads)| *threads),
+    };
+    let launch = if name == "requests" {
+        let memory = runtime.alloc(2 * 8 * LONG)?;
+        // SAFETY: the kernel takes these, and the memory lives until it has ended.
+        unsafe { kernel.launch(grid, &[&memory, &LONG])? }.wait()
+    } else {
+        // SAFETY: the kernel takes no parameters.
+        unsafe { kernel.launch(grid, &[])? }.wait()
+    };
+    launch?;
+    mpi.finish()?;
+    Ok(())
+}
