@@ -366,9 +366,9 @@ fn name(line: &str) -> &str {
 const SMALL_RANGES: [&str; 3] = [" range(i1 ", " range(i8 ", " range(i16 "];
 
 /// A line of code, with global memory instead of a thread's own: its types, and the names that LLVM's
-/// intrinsics derive from them. It has no [`SMALL_RANGES`].
+/// intrinsics derive from them. It has no [`SMALL_RANGES`], and no atomic "or" of nothing.
 fn global(line: &str) -> Cow<'_, str> {
-    let line = without_small_ranges(line);
+    let line = adding_nothing(without_small_ranges(line));
     if !line.contains(PRIVATE) {
         return line;
     }
@@ -389,6 +389,25 @@ fn without_small_ranges(line: &str) -> Cow<'_, str> {
                 .find(')')
                 .map_or(line.len(), |end| start + end + 1);
             line.to_mut().replace_range(start..end, "");
+        }
+    }
+    line
+}
+
+/// A line of code with an atomic addition of 0 instead of an "or" or "xor" of 0, which do the same.
+///
+/// LLVM 22 turns these into the addition itself, but only after it has expanded operations of 8 and 16 bits, for
+/// which there are no instructions. `AtomicBool::fetch_or(false)` is one.
+fn adding_nothing(line: Cow<'_, str>) -> Cow<'_, str> {
+    if line.contains("= atomicrmw ")
+        && [", i8 0 ", ", i16 0 "]
+            .iter()
+            .any(|zero| line.contains(zero))
+    {
+        for operation in [" or ptr", " xor ptr"] {
+            if line.contains(operation) {
+                return line.replacen(operation, " add ptr", 1).into();
+            }
         }
     }
     line
@@ -536,6 +555,34 @@ attributes #1 = { memory(argmem: readwrite) }
         assert!(moved.contains("call noundef i32 @f(i64 range(i64 1, 0) 1, "));
         assert!(moved.contains("internal noundef i32 @f(i16 %s, "));
         assert!(!moved.contains("range(i8") && !moved.contains("range(i16"));
+    }
+
+    #[test]
+    fn an_atomic_or_of_nothing_is_an_addition() {
+        for (line, expected) in [
+            (
+                "%1 = atomicrmw or ptr %0, i8 0 seq_cst, align 1",
+                "%1 = atomicrmw add ptr %0, i8 0 seq_cst, align 1",
+            ),
+            (
+                "%1 = atomicrmw xor ptr addrspace(5) %0, i16 0 monotonic, align 2",
+                "%1 = atomicrmw add ptr addrspace(1) %0, i16 0 monotonic, align 2",
+            ),
+            (
+                "%1 = atomicrmw or ptr %0, i8 1 seq_cst",
+                "%1 = atomicrmw or ptr %0, i8 1 seq_cst",
+            ),
+            (
+                "%1 = atomicrmw or ptr %0, i32 0 seq_cst",
+                "%1 = atomicrmw or ptr %0, i32 0 seq_cst",
+            ),
+            (
+                "%1 = atomicrmw and ptr %0, i8 0 seq_cst",
+                "%1 = atomicrmw and ptr %0, i8 0 seq_cst",
+            ),
+        ] {
+            assert_eq!(super::global(line), expected);
+        }
     }
 
     #[test]
