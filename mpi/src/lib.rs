@@ -21,7 +21,7 @@
 //! be called by all threads (`MPI_THREAD_MULTIPLE`), a call begins on the thread that serves it, and moves to
 //! a thread of this crate only if it has to wait. Otherwise that one thread makes all calls of MPI.
 //!
-//! If a rank ends without [`Mpi::finish`], for instance with an error of its launch, `mpirun` ends the others.
+//! If a rank ends without `Mpi::finish`, for instance with an error of its launch, `mpirun` ends the others.
 //! The launch of a kernel that waits for a message which never comes ends at its deadline, if it has one.
 //!
 //! | file | job |
