@@ -228,8 +228,23 @@ fn half_constant(value: f64, kind: Type) -> u64 {
         Type::BF16 => u64::from(bits >> 16),
         _ if value.abs() < 0.25 => INVERSE_OF_2_PI,
         _ => {
-            let exponent = (bits >> 23 & 0xff) - 127 + 15;
+            let exponent = (bits >> 23 & 0xff) + 15 - 127;
             u64::from(bits >> 31 << 15 | exponent << 10 | bits >> 13 & 0x3ff)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Type, half_constant};
+
+    #[test]
+    fn constants_are_floats_of_16_bits() {
+        let halves =
+            [0.5, -0.5, 1.0, -1.0, 2.0, 4.0, -4.0].map(|value| half_constant(value, Type::F16));
+        assert_eq!(
+            halves,
+            [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0x4400, 0xc400]
+        );
     }
 }
