@@ -22,7 +22,7 @@ pub(crate) enum Message {
     Finish,
 }
 
-/// Polls a call; returns whether it is finished. Nothing wakes its task: whoever polls it does so again.
+/// Polls a call; returns whether it is finished. Nothing wakes its task, so an unfinished one is polled again.
 pub(crate) fn is_done(call: &mut BoxFuture<'static, ()>) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     matches!(call.as_mut().poll(&mut context), Poll::Ready(()))

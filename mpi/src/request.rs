@@ -19,7 +19,7 @@ pub(crate) struct Buffer {
     bytes: usize,
 }
 
-// SAFETY: the owner of memory that nothing belongs to a thread of.
+// SAFETY: a buffer alone has the address of its memory, and nothing in that memory belongs to a thread.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
@@ -45,8 +45,8 @@ impl Buffer {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `words` is the allocation of `new`, of at least these bytes, all of which have values. Whoever has
-        // a reference to this has no request that MPI still works on: a `Request` gives none away before.
+        // SAFETY: `words` is the allocation of `new`, of at least these bytes, all of which have values. MPI
+        // does not write meanwhile: a buffer is in its `Request` until MPI has finished, and that lends it to nobody.
         unsafe { std::slice::from_raw_parts(self.words.cast(), self.bytes) }
     }
 
