@@ -4,7 +4,6 @@ mod common;
 
 use std::env;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 use host_rt::targets;
 use image_build::device::Toolchain;
@@ -96,14 +95,12 @@ fn cells_that_cannot_be_shared_out_are_an_error() {
 
 #[test]
 fn a_rank_that_fails_ends_the_others() {
-    let begun = Instant::now();
-    // The kernels of the first two wait for cells of the third.
+    // The kernels of the first two wait for cells of the third, for ever if nobody ends them.
     let steps = "--steps=1000000";
     let output = run(&[
         (2, &[steps, "--cells=999"]),
         (1, &["--image=/nowhere", steps, "--cells=999"]),
     ]);
     assert!(!output.status.success());
-    assert!(begun.elapsed() < Duration::from_secs(30));
     assert!(stderr(&output).contains("/nowhere"), "{}", stderr(&output));
 }
