@@ -71,7 +71,7 @@ impl Queue {
     }
 
     /// Prints `text`, in several messages if it is long. No other thread's message comes between
-    /// them, unless the host drains the queue at the end of another launch.
+    /// them, unless this thread stops for a second in between and another launch ends meanwhile.
     pub(crate) fn print_text(runtime: &RuntimeConfig, text: &[u8]) {
         lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use shared_abi::wire::{WireKind, gcn_queue};
+use shared_abi::wire::WireKind;
 
 use super::idle::Idle;
 use super::pieces::Pieces;
@@ -13,6 +13,7 @@ use super::text::Text;
 use super::{Server, Waiting};
 use crate::base::catch_panic::catch_panic;
 use crate::base::output::Stream;
+use crate::wire::Poll;
 
 /// The text that kernels print.
 #[derive(Debug)]
@@ -37,6 +38,10 @@ impl Default for Output {
     }
 }
 
+/// How long a flush waits for messages that other threads have begun. It then takes the text behind
+/// them too: their threads may be dead.
+const UNWRITTEN_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Flush requests: the poller takes all text off the wires.
 #[derive(Debug, Default)]
 struct OutputFlush {
@@ -44,6 +49,13 @@ struct OutputFlush {
     requested: AtomicU64,
     /// The number of completed flush requests, stored by the poller.
     done: AtomicU64,
+}
+
+/// A flush that has begun.
+pub(super) struct Flush {
+    /// The last request that it serves.
+    request: u64,
+    begun: Instant,
 }
 
 impl Server {
@@ -58,18 +70,19 @@ impl Server {
         self.poller.wake_word.wake();
         let mut idle = Idle::new(Waiting::Adaptive);
         // Acquire: the text, and errors reported for the launch, are visible here.
-        while self.output.flush.done.load(Ordering::Acquire) < request {
+        let is_done = || self.output.flush.done.load(Ordering::Acquire) >= request;
+        while !is_done() {
             // If all threads are in host functions, no other thread polls.
             let mut deferred = None;
-            let has_polled = self.threads.with_token(|token| {
+            self.threads.with_token(|token| {
                 self.serve_flush_requests(token);
                 deferred = token.deferred.take();
             });
             if let Some(deferred) = deferred {
                 self.run_foreign(|| deferred.finish());
             }
-            if has_polled {
-                continue;
+            if is_done() {
+                return;
             }
             if until.is_some_and(|until| Instant::now() >= until) {
                 return;
@@ -95,7 +108,9 @@ impl Server {
         }
     }
 
-    /// Takes all text off the wires if a flush was requested.
+    /// Takes the text off the wires if a flush was requested. In the order of its messages: several
+    /// make up a long text, and kernels that have not ended may be writing them. So a later poll
+    /// may have to go on.
     pub(super) fn serve_flush_requests(&self, token: &mut PollToken) {
         let requested = self.output.flush.requested.load(Ordering::Acquire);
         // Relaxed: only the holder of the token writes it.
@@ -103,15 +118,82 @@ impl Server {
             return;
         }
         self.refresh_wires(token);
+        let flush = token.flush.get_or_insert_with(|| {
+            for source in &mut token.sources {
+                source.poller.begin_flush();
+            }
+            Flush {
+                request: requested,
+                begun: Instant::now(),
+            }
+        });
+        let skips_unwritten = flush.begun.elapsed() >= UNWRITTEN_TIMEOUT;
+        let request = flush.request;
+        let mut is_complete = true;
         for source in &mut token.sources {
-            // At the time of the request, a wire had at most one message per slot.
-            for _ in 0..gcn_queue::SLOTS {
-                let found = source.poller.poll_text();
+            loop {
+                let found = source.poller.poll_flush(skips_unwritten);
+                is_complete &= !matches!(found, Poll::Incomplete);
                 if !self.handle_non_request(&source.wire, found, &mut token.deferred) {
                     break;
                 }
             }
         }
-        self.output.flush.done.store(requested, Ordering::Release);
+        if is_complete {
+            token.flush = None;
+            self.output.flush.done.store(request, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use shared_abi::wire::gcn_queue::{GcnMessage, GcnQueue, RAW};
+    use shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+    use super::*;
+    use crate::serve::testing;
+
+    #[test]
+    fn text_behind_an_unwritten_message_is_taken_after_a_timeout() {
+        let server = testing::server(testing::host());
+        let config = server.connect(WireKind::GCN_QUEUE).unwrap();
+        // SAFETY: on `host`, a wire has the same address for device and host, and the server keeps
+        // it; all accesses are such words.
+        let wire =
+            unsafe { Coherent::new(std::ptr::with_exposed_provenance_mut(config.wire as usize)) };
+        let message = |ticket: usize, field| {
+            offset_of!(GcnQueue, queue) + ticket * size_of::<GcnMessage>() + field
+        };
+        let written = message(1, offset_of!(GcnMessage, written));
+        // Ticket 0 is drawn, and ticket 1 has an empty text.
+        wire.store32(
+            message(1, offset_of!(GcnMessage, kind)),
+            RAW,
+            Store::Relaxed,
+        );
+        wire.store32(written, 1, Store::Release);
+        wire.store32(offset_of!(GcnQueue, next_output), 2, Store::Relaxed);
+
+        let flush = &server.output.flush;
+        flush.requested.fetch_add(1, Ordering::Release);
+        let had_token = server.threads.with_token(|token| {
+            server.serve_flush_requests(token);
+            assert_eq!(
+                wire.load32(written, Load::Relaxed),
+                1,
+                "text is taken out of order"
+            );
+            assert_eq!(flush.done.load(Ordering::Acquire), 0);
+            let begun = &mut token.flush.as_mut().unwrap().begun;
+            *begun = begun.checked_sub(UNWRITTEN_TIMEOUT).unwrap();
+            server.serve_flush_requests(token);
+            assert_eq!(wire.load32(written, Load::Relaxed), 0);
+            assert_eq!(flush.done.load(Ordering::Acquire), 1);
+            assert!(token.flush.is_none());
+        });
+        assert!(had_token);
     }
 }

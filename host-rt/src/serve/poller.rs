@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::change_flag::ChangeFlag;
 use super::deferred::Deferred;
 use super::idle::Idle;
+use super::output_flush::Flush;
 use super::served_wire::{ServedWire, Source};
 use super::wake::WakeWord;
 use super::{CallError, Server, Waiting, lock};
@@ -37,6 +38,8 @@ pub(super) struct PollToken {
     is_first: bool,
     /// How long the next wait yields before it sleeps.
     yield_time: YieldTime,
+    /// The flush that is not complete.
+    pub(super) flush: Option<Flush>,
 }
 
 impl Default for PollToken {
@@ -48,6 +51,7 @@ impl Default for PollToken {
             must_repeat: false,
             is_first: false,
             yield_time: YieldTime::LONGEST,
+            flush: None,
         }
     }
 }
@@ -156,6 +160,7 @@ impl Server {
                 && self.device.can_wake_host()
                 && !self.wires.launch_wires.are_used()
                 && !self.output.text.is_full()
+                && token.flush.is_none()
             {
                 // Edge `W1`, host end: see `WakeWord::sleep`.
                 let mut found = None;

@@ -2,8 +2,8 @@
 //!
 //! Text is taken in the order of tickets, so that text in several messages stays together. A call
 //! delays no text, and no call waits for unwritten text. A device thread that is slow, or dies,
-//! between its ticket and its message delays later text, and calls only once the queue is full.
-//! After the end of a kernel, text is taken even so.
+//! between its ticket and its message delays later text, and calls only once the queue is full. A
+//! flush, at the end of a kernel, may pass over such messages.
 //!
 //! Text of a thread precedes the calls that it makes later, unless another thread delays the text.
 //! A reader of a message also sees the earlier messages of its thread, so the poller reads earlier
@@ -43,6 +43,8 @@ pub struct Poller<S> {
     progress: Arc<Progress>,
     /// The state of each slot, for its ticket at or after `consumed`.
     states: Vec<State>,
+    /// The ticket before which a flush takes text.
+    flush_end: u32,
 }
 
 /// The progress of a poller on its wire.
@@ -69,10 +71,21 @@ enum State {
 enum Filter {
     /// Calls, and text whose earlier messages are all written.
     All,
-    /// Written text, even after unwritten messages.
+    /// Text whose earlier messages are all written.
     Text,
+    /// Written text, even after unwritten messages.
+    WrittenText,
     /// Calls.
     Calls,
+}
+
+/// The first message that a scan finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// A message: the distance of its ticket from `consumed`, its slot, and its type.
+    Message { ahead: u32, slot: u32, kind: u32 },
+    /// None. `all_written`: all messages before the end of the scan are written.
+    None { all_written: bool },
 }
 
 impl<S: SystemWords> Poller<S> {
@@ -85,6 +98,7 @@ impl<S: SystemWords> Poller<S> {
             consumed: ticket,
             progress: Arc::default(),
             states: vec![State::Waiting; slots as usize],
+            flush_end: ticket,
         }
     }
 
@@ -93,9 +107,20 @@ impl<S: SystemWords> Poller<S> {
         self.scan(Filter::All)
     }
 
-    /// Takes written text, even after unwritten messages. Leaves calls on the wire.
-    pub fn poll_text(&mut self) -> Poll<GccRequest> {
-        self.scan(Filter::Text)
+    /// Begins a flush, of the messages whose tickets are drawn.
+    pub fn begin_flush(&mut self) {
+        let waiting = self.waiting().unwrap_or(0);
+        self.flush_end = self.consumed.wrapping_add(waiting.min(self.slots));
+    }
+
+    /// Takes text of the flush and leaves calls on the wire. While an earlier message is unwritten,
+    /// the flush is incomplete, unless it `skips_unwritten` messages.
+    pub fn poll_flush(&mut self, skips_unwritten: bool) -> Poll<GccRequest> {
+        self.scan(if skips_unwritten {
+            Filter::WrittenText
+        } else {
+            Filter::Text
+        })
     }
 
     /// Like [`poll`](Self::poll), but leaves text on the wire.
@@ -109,42 +134,66 @@ impl<S: SystemWords> Poller<S> {
             return Poll::Empty;
         }
         self.advance();
-        // Relaxed: only limits the scan; Q1 orders the messages.
+        let is_flush = matches!(filter, Filter::Text | Filter::WrittenText);
+        let waiting = if is_flush {
+            // The flush may end before `consumed`.
+            let distance = self.flush_end.wrapping_sub(self.consumed);
+            Ok(distance.cast_signed().max(0).cast_unsigned())
+        } else {
+            self.waiting()
+        };
+        let waiting = match waiting {
+            Ok(waiting) => waiting,
+            Err(error) => {
+                self.progress.broken.store(true, Ordering::Relaxed);
+                return Poll::ProtocolError(error);
+            }
+        };
+        let mut found = None;
+        let mut end = waiting.min(self.slots);
+        // An earlier message may have been written after the scan passed its slot. If the same
+        // thread wrote both, Q1 makes the earlier one visible to another scan.
+        let all_written = loop {
+            match self.find_first(end, filter) {
+                First::Message { ahead, slot, kind } => {
+                    found = Some((slot, kind));
+                    end = ahead;
+                }
+                First::None { all_written } => break all_written,
+            }
+        };
+        match found {
+            Some((slot, kind)) => self.take(slot, kind),
+            None if filter == Filter::Text && !all_written => Poll::Incomplete,
+            None => Poll::Empty,
+        }
+    }
+
+    /// The number of tickets from `consumed` on that are drawn.
+    fn waiting(&self) -> Result<u32, ProtocolError> {
+        // Relaxed: only limits a scan; Q1 orders the messages.
         let drawn = self
             .system
             .load32(offset_of!(Queue, next_output), Load::Relaxed);
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
-            self.progress.broken.store(true, Ordering::Relaxed);
-            return Poll::ProtocolError(ProtocolError::Counter {
+            return Err(ProtocolError::Counter {
                 counter: "next_output",
                 found: drawn,
                 consumed: self.consumed,
                 messages: "messages",
             });
         }
-        let mut found = None;
-        let mut end = waiting.min(self.slots);
-        // An earlier message may have been written after the scan passed its slot. If the same
-        // thread wrote both, Q1 makes the earlier one visible to another scan.
-        while let Some((ahead, slot, kind)) = self.find_first(end, filter) {
-            found = Some((slot, kind));
-            end = ahead;
-        }
-        match found {
-            Some((slot, kind)) => self.take(slot, kind),
-            None => Poll::Empty,
-        }
+        Ok(waiting)
     }
 
-    /// The first message for `filter` among the `end` tickets from `consumed` on: the distance of
-    /// its ticket from `consumed`, its slot, and its type.
-    fn find_first(&self, end: u32, filter: Filter) -> Option<(u32, u32, u32)> {
+    /// The first message for `filter` among the `end` tickets from `consumed` on.
+    fn find_first(&self, end: u32, filter: Filter) -> First {
         let mut all_written = true;
-        (0..end).find_map(|ahead| {
+        for ahead in 0..end {
             let slot = self.consumed.wrapping_add(ahead) % self.slots;
             if self.states[slot as usize] != State::Waiting {
-                return None;
+                continue;
             }
             let at = slot_offset(slot);
             // Edge `Q1`, consuming end: the message precedes this word.
@@ -153,7 +202,7 @@ impl<S: SystemWords> Poller<S> {
                 .load32(at + offset_of!(Message, written), Load::Acquire);
             if written == 0 {
                 all_written = false;
-                return None;
+                continue;
             }
             // Relaxed: Q1 orders it.
             let kind = self
@@ -161,11 +210,15 @@ impl<S: SystemWords> Poller<S> {
                 .load32(at + offset_of!(Message, kind), Load::Relaxed);
             let matches = match filter {
                 Filter::All => kind == CALL || all_written,
-                Filter::Text => kind != CALL,
+                Filter::Text => kind != CALL && all_written,
+                Filter::WrittenText => kind != CALL,
                 Filter::Calls => kind == CALL,
             };
-            matches.then_some((ahead, slot, kind))
-        })
+            if matches {
+                return First::Message { ahead, slot, kind };
+            }
+        }
+        First::None { all_written }
     }
 
     fn take(&mut self, slot: u32, kind: u32) -> Poll<GccRequest> {
@@ -269,8 +322,12 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
         Poller::poll(self)
     }
 
-    fn poll_text(&mut self) -> Poll<GccRequest> {
-        Poller::poll_text(self)
+    fn begin_flush(&mut self) {
+        Poller::begin_flush(self);
+    }
+
+    fn poll_flush(&mut self, skips_unwritten: bool) -> Poll<GccRequest> {
+        Poller::poll_flush(self, skips_unwritten)
     }
 
     fn poll_requests(&mut self) -> Poll<GccRequest> {

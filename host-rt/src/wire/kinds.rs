@@ -146,8 +146,12 @@ impl<P: PollWire<Request: Into<RequestWords>>> PollWire for OwningPoller<P> {
         self.poller.has_ready()
     }
 
-    fn poll_text(&mut self) -> Poll<Request> {
-        let found = self.poller.poll_text();
+    fn begin_flush(&mut self) {
+        self.poller.begin_flush();
+    }
+
+    fn poll_flush(&mut self, skips_unwritten: bool) -> Poll<Request> {
+        let found = self.poller.poll_flush(skips_unwritten);
         self.to_request(found)
     }
 

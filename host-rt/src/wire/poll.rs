@@ -54,8 +54,13 @@ pub(crate) trait PollWire: Send {
         false
     }
 
-    /// Takes text and leaves requests on the wire.
-    fn poll_text(&mut self) -> Poll<Self::Request> {
+    /// Begins a flush, of the text on the wire.
+    fn begin_flush(&mut self) {}
+
+    /// Takes text of the flush and leaves requests on the wire. [`Poll::Incomplete`] if text waits
+    /// for an earlier message that is unwritten, unless the flush `skips_unwritten` messages.
+    fn poll_flush(&mut self, skips_unwritten: bool) -> Poll<Self::Request> {
+        let _ = skips_unwritten;
         Poll::Empty
     }
 

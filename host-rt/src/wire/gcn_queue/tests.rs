@@ -156,22 +156,50 @@ fn counters_wrap_and_slots_are_used_again() {
 
 #[test]
 fn a_slow_thread_delays_text_and_no_calls() {
-    for kernel_ended in [false, true] {
-        let (device, mut poller) = Device::new(0);
+    let (device, mut poller) = Device::new(0);
+    let slow = device.draw();
+    device.send(LINE, b"later\0", &[0]);
+    device.call(7);
+    assert_takes(&mut poller, 7, Completion::Signal(DeviceAddr(14)));
+    assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 0));
+    device.write(slow, LINE, b"slow\0", &[0]);
+    assert_prints(&mut poller, b"slow\n");
+    assert_prints(&mut poller, b"later\n");
+    assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 3));
+}
+
+#[test]
+fn a_flush_waits_for_slow_threads_unless_it_skips_them() {
+    for skips_unwritten in [false, true] {
+        // The counters wrap during the flush.
+        let (device, mut poller) = Device::new(u32::MAX);
         let slow = device.draw();
         device.send(LINE, b"later\0", &[0]);
-        device.call(7);
-        assert_takes(&mut poller, 7, Completion::Signal(DeviceAddr(14)));
-        assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 0));
-        if kernel_ended {
-            assert_eq!(poller.poll_text(), Poll::Printed(b"later\n".to_vec()));
+        poller.begin_flush();
+        // It does not belong to the flush.
+        let next = device.draw();
+        device.write(next, LINE, b"next\0", &[0]);
+        assert_eq!(poller.poll_flush(false), Poll::Incomplete);
+        let [slow_text, later] =
+            [&b"slow\n"[..], b"later\n"].map(|text| Poll::Printed(text.into()));
+        if skips_unwritten {
+            assert_eq!(poller.poll_flush(true), later);
+            assert_eq!(poller.poll_flush(true), Poll::Empty);
+            assert_eq!(poller.poll_flush(false), Poll::Incomplete);
         }
         device.write(slow, LINE, b"slow\0", &[0]);
-        assert_prints(&mut poller, b"slow\n");
-        if !kernel_ended {
-            assert_prints(&mut poller, b"later\n");
+        assert_eq!(poller.poll_flush(false), slow_text);
+        if !skips_unwritten {
+            assert_eq!(poller.poll_flush(false), later);
         }
-        assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 3));
+        assert_eq!(
+            (poller.poll_flush(false), device.consumed()),
+            (Poll::Empty, 1)
+        );
+        assert_prints(&mut poller, b"next\n");
+        // Behind the end of the flush, too.
+        device.draw();
+        assert_eq!(poller.poll_flush(false), Poll::Empty);
     }
 }
 
@@ -211,13 +239,14 @@ fn a_call_without_a_completion_word_is_answered_in_its_slot() {
 }
 
 #[test]
-fn poll_text_skips_calls() {
+fn a_flush_skips_calls() {
     let (device, mut poller) = Device::new(0);
     device.call(1);
     device.send(LINE, b"text\0", &[0]);
     device.call(2);
-    assert_eq!(poller.poll_text(), Poll::Printed(b"text\n".to_vec()));
-    assert_eq!(poller.poll_text(), Poll::Empty);
+    poller.begin_flush();
+    assert_eq!(poller.poll_flush(false), Poll::Printed(b"text\n".to_vec()));
+    assert_eq!(poller.poll_flush(false), Poll::Empty);
     assert_takes(&mut poller, 1, Completion::Signal(DeviceAddr(14)));
     assert_takes(&mut poller, 2, Completion::Signal(DeviceAddr(14)));
     assert_eq!(device.consumed(), 3);
@@ -250,5 +279,6 @@ fn invalid_messages_are_skipped() {
         other => panic!("{other:?}"),
     }
     assert_eq!(poller.poll(), Poll::Empty);
-    assert_eq!(poller.poll_text(), Poll::Empty);
+    poller.begin_flush();
+    assert_eq!(poller.poll_flush(true), Poll::Empty);
 }
