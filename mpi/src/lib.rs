@@ -1,6 +1,7 @@
 //! MPI for kernels: the host functions of `mpi-calls`, which call the machine's MPI.
 //!
-//! ```no_run
+#![cfg_attr(feature = "library", doc = "```no_run")]
+#![cfg_attr(not(feature = "library"), doc = "```ignore")]
 //! use host_rt::{Functions, Grid, Image, Runtime};
 //! use revoff_mpi::Mpi;
 //!

@@ -8,7 +8,7 @@ use shared_abi::wire::WireKind;
 
 use super::idle::Idle;
 use super::pieces::Pieces;
-use super::poller::PollToken;
+use super::poller::{Flush, PollToken};
 use super::text::Text;
 use super::{Server, Waiting};
 use crate::base::catch_panic::catch_panic;
@@ -49,13 +49,6 @@ struct OutputFlush {
     requested: AtomicU64,
     /// The number of completed flush requests, stored by the poller.
     done: AtomicU64,
-}
-
-/// A flush that has begun.
-pub(super) struct Flush {
-    /// The last request that it serves.
-    request: u64,
-    begun: Instant,
 }
 
 impl Server {

@@ -2,11 +2,11 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use super::change_flag::ChangeFlag;
 use super::deferred::Deferred;
 use super::idle::Idle;
-use super::output_flush::Flush;
 use super::served_wire::{ServedWire, Source};
 use super::wake::WakeWord;
 use super::{CallError, Server, Waiting, lock};
@@ -40,6 +40,13 @@ pub(super) struct PollToken {
     yield_time: YieldTime,
     /// The flush that is not complete.
     pub(super) flush: Option<Flush>,
+}
+
+/// A flush of text that has begun.
+pub(super) struct Flush {
+    /// The last request for a flush that it serves.
+    pub(super) request: u64,
+    pub(super) begun: Instant,
 }
 
 impl Default for PollToken {
