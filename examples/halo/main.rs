@@ -3,7 +3,11 @@
 //!     mpirun -n 4 halo --device emu --cells 1000 --steps 100
 //!
 //! Each rank launches one kernel (`kernel/`) for all steps. The kernel exchanges the cells at its ends with those of
-//! its neighbours.
+//! its neighbours. With `--leave`, the rank launches a kernel for each step, and exchanges them itself; `--compare`
+//! measures both.
+
+mod compare;
+mod part;
 
 use std::io::{Write, stdout};
 use std::path::PathBuf;
@@ -12,8 +16,10 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use examples::Kernel;
-use host_rt::{Functions, Grid, Runtime};
+use host_rt::{Functions, Runtime};
 use revoff_mpi::Mpi;
+
+use crate::part::Part;
 
 /// Lets heat flow along a ring, on several ranks.
 #[derive(Parser)]
@@ -30,6 +36,12 @@ struct Options {
     /// Steps.
     #[arg(long, default_value_t = 100)]
     steps: u64,
+    /// Leave the kernel for every exchange.
+    #[arg(long)]
+    leave: bool,
+    /// Print the times of steps with and without `--leave`, so many times, instead of cells.
+    #[arg(long, value_name = "ROUNDS")]
+    compare: Option<u32>,
 }
 
 const KERNEL: Kernel = Kernel {
@@ -62,34 +74,31 @@ fn run(options: &Options) -> anyhow::Result<()> {
     let image = KERNEL.image(&runtime, options.image.as_deref())?;
     let mut functions = Functions::new();
     mpi.add_to(&mut functions)?;
-    let kernel = runtime.load(&image, &functions)?.kernel("halo")?;
-
+    let program = runtime.load(&image, &functions)?;
     let mut cells = vec![0i64; usize::try_from(count)?];
     if mpi.rank() == 0 {
         cells[0] = HEAT;
     }
-    let (mine, other, total) = (
-        runtime.alloc(8 * count)?,
-        runtime.alloc(8 * count)?,
-        runtime.alloc(8)?,
-    );
-    mine.write(0, &cells)?;
-    let grid = Grid {
-        teams: 1,
-        threads: 1,
-    };
-    // SAFETY: the kernel takes these, and the buffers have these many cells and live until `wait` returns.
-    let launch = unsafe { kernel.launch(grid, &[&mine, &other, &count, &options.steps, &total])? };
+    let mut part = Part::new(&runtime, &program, &cells)?;
     let rank = mpi.rank();
-    launch.wait().with_context(|| format!("rank {rank}"))?;
+    let on_rank = || format!("rank {rank}");
+    if let Some(rounds) = options.compare {
+        compare::compare(&mpi, &mut part, options.steps, rounds).with_context(on_rank)?;
+        mpi.finish()?;
+        return Ok(());
+    }
+    let sum = if options.leave {
+        part.leave(&mpi, options.steps)
+    } else {
+        part.stay(options.steps)
+    };
+    let sum = sum.with_context(on_rank)?;
+    part.read(&mut cells)?;
 
-    mine.read(0, &mut cells)?;
-    let mut sum = [0i64];
-    total.read(0, &mut sum)?;
     let first = u64::from(rank) * count;
     let mut text = String::new();
     for (number, heat) in (first..).zip(&cells) {
-        text += &format!("cell {number}: {heat} of {}\n", sum[0]);
+        text += &format!("cell {number}: {heat} of {sum}\n");
     }
     // At once: the lines of ranks do not mix.
     stdout().write_all(text.as_bytes())?;

@@ -22,12 +22,12 @@ ptx = $(shell sed -n 's/^\.version \([0-9]*\)\.\([0-9]*\).*/ptx\1\2/p' $(PIECES)
 LINK = $(CLANG) -fopenmp -rdynamic
 
 %.host: %.c
-	$(LINK) $(OPENMP) $(FOR_HOST) -o $@ $(filter %.c %.so,$^)
+	$(LINK) $(OPENMP) $(FOR_HOST) -o $@ $(filter %.c %.so,$^) $(LDLIBS)
 
 %.gpu: $(foreach arch,$(ARCHES),%.$(arch).ptx) %.gpu.o
 	$(WRAPPER) --kind=openmp --triple=$(HOST) -o $*.images.bc $(filter %.ptx,$^)
 	$(CLANG) -c -o $*.images.o $*.images.bc
-	$(LINK) -o $@ $*.gpu.o $*.images.o -lomptarget
+	$(LINK) -o $@ $*.gpu.o $*.images.o -lomptarget $(LDLIBS)
 
 %.gpu.o: %.c
 	$(CLANG) $(OPENMP) $(FOR_GPU) -fopenmp-targets=nvptx64-nvidia-cuda --offload-host-only -c -o $@ $<

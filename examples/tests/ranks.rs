@@ -37,9 +37,9 @@ fn stderr(output: &Output) -> String {
 }
 
 /// The lines that `halo` prints, in the order of cells.
-fn halo(device: &str, ranks: u32) -> Vec<String> {
+fn halo(device: &str, ranks: u32, more: &[&str]) -> Vec<String> {
     let args = ["--device", device, "--cells", "40", "--steps", "33"];
-    let output = run(&[(ranks, &args)]);
+    let output = run(&[(ranks, &[&args, more].concat())]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -77,8 +77,14 @@ fn heat_flows_the_same_on_one_rank_and_on_four() {
     }
     for device in devices {
         for ranks in [1, 4] {
-            assert_eq!(halo(device, ranks), expected(), "{device}, {ranks} ranks");
+            let cells = halo(device, ranks, &[]);
+            assert_eq!(cells, expected(), "{device}, {ranks} ranks");
         }
+        assert_eq!(
+            halo(device, 4, &["--leave"]),
+            expected(),
+            "{device}, leaving"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use host_rt::targets::count::Count;
 use mpi::ffi;
 
 use crate::communication::Communication;
@@ -71,6 +72,26 @@ pub enum MpiError {
     /// The request does not exist.
     #[error("MPI request {0} does not exist, or was waited for already")]
     NoRequest(u64),
+    /// The requests that no kernel has waited for take too much memory.
+    #[error(
+        "{} that no kernel has waited for {} of {most}, no room for {} more: wait for some first",
+        Count(*count as u64, "request"),
+        if *count == 1 { format!("takes {bytes} bytes") } else { format!("take {bytes} bytes") },
+        Count(*message, "byte"),
+    )]
+    TooManyRequests {
+        /// The number of requests.
+        count: usize,
+        /// The memory that they take, in bytes.
+        bytes: u64,
+        /// The length of one more message.
+        message: u64,
+        /// The most memory that they may take.
+        most: u64,
+    },
+    /// MPI has ended.
+    #[error("MPI has ended: wait for launches before `Mpi::finish`")]
+    Ended,
     /// The message does not fit where the kernel waits for it.
     #[error("a message of {bytes} bytes is waited for with room for {room}")]
     NoRoom {

@@ -1,12 +1,11 @@
 //! The host functions.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use host_rt::{Functions, RuntimeError};
 use mpi_calls::{
     MpiAllreduce, MpiBarrier, MpiBroadcast, MpiIrecv, MpiIsend, MpiRank, MpiRecv, MpiReduce,
-    MpiSend, MpiSize, MpiWait, Received,
+    MpiSend, MpiSendrecv, MpiSize, MpiWait, Received,
 };
 
 use crate::error::MpiError;
@@ -31,7 +30,10 @@ impl Mpi {
                 let shared = Arc::clone(&self.shared);
                 let function = $function::try_bind_async(move |$($parameter),*| {
                     let $shared = Arc::clone(&shared);
-                    Box::pin(async move { $body })
+                    Box::pin(async move {
+                        $shared.check()?;
+                        $body
+                    })
                 });
                 let shared = Arc::clone(&self.shared);
                 functions.add_async(function, move |call| shared.run(call))?;
@@ -45,18 +47,30 @@ impl Mpi {
             let request = shared.communicator.receive(from, tag, data.len())?;
             deliver(request, data).await
         });
+        add!(MpiSendrecv, |shared,
+                           to,
+                           send_tag,
+                           data,
+                           from,
+                           recv_tag,
+                           into| {
+            let receiving = shared.communicator.receive(from, recv_tag, into.len())?;
+            let sending = shared.communicator.send(to, send_tag, data)?;
+            let received = deliver(receiving, into).await?;
+            sending.done().await?;
+            Ok::<_, MpiError>(received)
+        });
         add!(MpiIsend, |shared, to, tag, data| {
-            let request = shared.communicator.send(to, tag, data)?;
-            Ok::<_, MpiError>(shared.keep(request))
+            shared.keep(data.len(), || shared.communicator.send(to, tag, data))
         });
         add!(MpiIrecv, |shared, from, tag, bytes| {
             // More than there is memory for is an error of MPI's as well.
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            let request = shared.communicator.receive(from, tag, bytes)?;
-            Ok::<_, MpiError>(shared.keep(request))
+            shared.keep(bytes, || shared.communicator.receive(from, tag, bytes))
         });
         add!(MpiWait, |shared, request, data| {
-            deliver(shared.take(request)?, data).await
+            let request = shared.kept().take(request)?;
+            deliver(request, data).await
         });
         add!(MpiBarrier, |shared| {
             let request = shared.communicator.barrier()?;
@@ -88,19 +102,21 @@ impl Mpi {
 }
 
 impl Shared {
-    /// Keeps a request until a kernel waits for it; returns its number.
-    fn keep(&self, request: Request) -> u64 {
-        // Relaxed: only uniqueness matters.
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.insert(number, request);
-        number
-    }
-
-    /// The request of a number, which is then no more.
-    fn take(&self, number: u64) -> Result<Request, MpiError> {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.remove(&number).ok_or(MpiError::NoRequest(number))
+    /// Begins a request with a message of that many bytes, and keeps it until a kernel waits for it; returns its
+    /// number.
+    fn keep(
+        &self,
+        bytes: usize,
+        begin: impl FnOnce() -> Result<Request, MpiError>,
+    ) -> Result<u64, MpiError> {
+        let reserved = self.kept().reserve(bytes as u64)?;
+        match begin() {
+            Ok(request) => Ok(self.kept().add(request, reserved)),
+            Err(error) => {
+                self.kept().release(reserved);
+                Err(error)
+            }
+        }
     }
 }
 

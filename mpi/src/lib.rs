@@ -20,7 +20,8 @@
 //!
 //! A call that waits for other ranks keeps no thread of the host: it is polled until MPI has finished it. If MPI may
 //! be called by all threads (`MPI_THREAD_MULTIPLE`), a call begins on the thread that serves it, and moves to
-//! a thread of this crate only if it has to wait. Otherwise that one thread makes all calls of MPI.
+//! a thread of this crate only if it has to wait. Otherwise, or after `Mpi::start_on_one_thread`, that one thread makes
+//! all calls of MPI.
 //!
 //! If a rank ends without `Mpi::finish`, for instance with an error of its launch, `mpirun` ends the others.
 //! The launch of a kernel that waits for a message which never comes ends at its deadline, if it has one.
@@ -30,6 +31,7 @@
 //! | `session` | starts and ends MPI |
 //! | `progress` | polls calls that wait |
 //! | `functions` | the host functions |
+//! | `kept` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
 //! | `request` | a communication until its end |
 //! | `element` | MPI's names for kinds of elements and operations |
@@ -41,6 +43,7 @@ mod communicator;
 mod element;
 mod error;
 mod functions;
+mod kept;
 mod progress;
 mod request;
 mod session;

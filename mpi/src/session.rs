@@ -1,11 +1,10 @@
 //! Starts and ends MPI.
 
-use std::collections::HashMap;
 use std::env;
 use std::mem;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
 
 use host_fn::BoxFuture;
@@ -18,6 +17,7 @@ use mpi::traits::AsRaw;
 use crate::communication::Communication;
 use crate::communicator::Communicator;
 use crate::error::MpiError;
+use crate::kept::Kept;
 use crate::progress::{Message, is_done, run};
 use crate::request::Request;
 
@@ -38,10 +38,10 @@ pub(crate) struct Shared {
     /// Whether all threads may call MPI.
     is_open_to_all: bool,
     thread: Sender<Message>,
-    /// Those that kernels will wait for.
-    pub(crate) requests: Mutex<HashMap<u64, Request>>,
-    /// The number of the next of these.
-    pub(crate) next: AtomicU64,
+    kept: Mutex<Kept<Request>>,
+    /// Locked for reading while a thread calls MPI, and for writing while MPI begins to end.
+    calling: RwLock<()>,
+    has_ended: AtomicBool,
 }
 
 impl Mpi {
@@ -50,20 +50,32 @@ impl Mpi {
     /// # Errors
     /// MPI is started already, or another MPI's `mpirun` has started the program.
     pub fn start() -> Result<Self, MpiError> {
+        Self::start_with(Threading::Multiple)
+    }
+
+    /// Starts MPI such that one thread makes all calls, for an MPI that is slow, or wrong, with several.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_on_one_thread() -> Result<Self, MpiError> {
+        Self::start_with(Threading::Funneled)
+    }
+
+    fn start_with(threading: Threading) -> Result<Self, MpiError> {
         let (to_thread, messages) = channel();
         let (started, is_started) = channel();
         // Without MPI_THREAD_MULTIPLE, only the thread that starts MPI may call it.
         let thread = Builder::new().name("mpi".to_owned());
         let thread = thread
-            .spawn(move || match begin() {
+            .spawn(move || match begin(threading) {
                 Ok((universe, communicator, is_open_to_all)) => {
-                    let requests = Mutex::new(HashMap::new());
                     let shared = Arc::new(Shared {
                         communicator,
                         is_open_to_all,
                         thread: to_thread,
-                        requests,
-                        next: AtomicU64::new(1),
+                        kept: Mutex::default(),
+                        calling: RwLock::default(),
+                        has_ended: AtomicBool::new(false),
                     });
                     let weak = Arc::downgrade(&shared);
                     let _ = started.send(Ok(shared));
@@ -90,6 +102,12 @@ impl Mpi {
         self.shared.communicator.size
     }
 
+    /// Whether all threads of the program may call MPI themselves.
+    #[must_use]
+    pub fn is_open_to_all(&self) -> bool {
+        self.shared.is_open_to_all
+    }
+
     /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up.
     ///
     /// # Errors
@@ -105,17 +123,46 @@ impl Mpi {
 impl Shared {
     /// Has a call polled until it is finished.
     pub(crate) fn run(&self, mut call: BoxFuture<'static, ()>) {
-        if !(self.is_open_to_all && is_done(&mut call)) {
+        let _calling = self.calling.read().unwrap_or_else(PoisonError::into_inner);
+        // After the end, a call is ready at once.
+        let may_begin = self.is_open_to_all || self.check().is_err();
+        if !(may_begin && is_done(&mut call)) {
             // If the thread has ended, the call is dropped, and fails.
             let _ = self.thread.send(Message::Call(call));
         }
     }
+
+    /// Whether MPI may be called.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn check(&self) -> Result<(), MpiError> {
+        // Relaxed: `calling` orders it, or it is read by the thread that stores it.
+        if self.has_ended.load(Ordering::Relaxed) {
+            return Err(MpiError::Ended);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept<Request>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up the calls that wait, and the requests that nobody waits for. No call begins any more.
+    fn end(&self, messages: &Receiver<Message>) {
+        let calling = self.calling.write().unwrap_or_else(PoisonError::into_inner);
+        // Relaxed: see `check`.
+        self.has_ended.store(true, Ordering::Relaxed);
+        drop(calling);
+        messages.try_iter().for_each(drop);
+        self.kept().clear();
+    }
 }
 
 /// Starts MPI on this thread: all ranks, and whether all threads may call it.
-fn begin() -> Result<(Universe, Communicator, bool), MpiError> {
-    let started = mpi::initialize_with_threading(Threading::Multiple);
-    let (universe, threading) = started.ok_or(MpiError::Started)?;
+fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiError> {
+    let started = mpi::initialize_with_threading(threading);
+    let (universe, provided) = started.ok_or(MpiError::Started)?;
     let world = universe.world();
     let size = world.size().cast_unsigned();
     for variable in SIZES {
@@ -148,7 +195,8 @@ fn begin() -> Result<(Universe, Communicator, bool), MpiError> {
             return Err(MpiError::of(Communication::Session, code));
         }
     }
-    Ok((universe, communicator, threading == Threading::Multiple))
+    let is_open_to_all = threading == Threading::Multiple && provided == Threading::Multiple;
+    Ok((universe, communicator, is_open_to_all))
 }
 
 /// The MPI that the program was built with, such as `Open MPI v4.1.4`.
@@ -166,11 +214,7 @@ fn serve(
 ) {
     if run(messages) {
         if let Some(shared) = shared() {
-            let mut requests = shared
-                .requests
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            requests.clear();
+            shared.end(messages);
         }
         drop(universe);
     } else {

@@ -111,6 +111,22 @@ pub enum DeviceError {
         /// The forms of names.
         names: String,
     },
+    /// The machine has no GPU for the device `auto`.
+    #[error(
+        "device `auto` is a GPU, and there is none ({missing}); name another device, such as `host` or `emu`"
+    )]
+    NoGpu {
+        /// Why, for each kind of GPU.
+        missing: String,
+    },
+    /// A launcher's variable with the local rank is not a number.
+    #[error("device `auto`: environment variable {variable}={value:?}: a number expected")]
+    LocalRank {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
     /// The device has not enough free memory.
     #[error(
         "device `{device}` cannot allocate {}: {free} of {total} are free{}",

@@ -3,6 +3,7 @@
 //! [`Device`] is the interface to the rest of this crate. Each kind is one folder, here or in
 //! `in_process`, and one line in [`KINDS`].
 
+mod auto;
 mod bounds;
 mod cuda;
 mod error;
@@ -21,6 +22,8 @@ mod traits;
 
 use std::sync::Arc;
 
+use self::auto::AUTO;
+pub use self::auto::resolve;
 pub use self::error::{DeviceError, DriverFailure, Fault, LossReason, Outcome};
 pub use self::grid::{Axis, BlockShape, Grid};
 use self::in_process::host;
@@ -116,7 +119,7 @@ impl Kind {
     }
 }
 
-/// The forms of device names, for help texts: `host, emu[:sm_NN|:gfxNNN], ..`.
+/// The forms of device names, for help texts: `host, emu[:sm_NN|:gfxNNN], .., auto`.
 #[must_use]
 pub fn names() -> String {
     let names = KINDS.iter().map(|kind| match kind.found {
@@ -124,7 +127,10 @@ pub fn names() -> String {
         Found::OfArch(_) => format!("{}[:sm_NN|:gfxNNN]", kind.name),
         Found::Numbered(..) => format!("{}[:N]", kind.name),
     });
-    names.collect::<Vec<_>>().join(", ")
+    names
+        .chain([AUTO.to_owned()])
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The number in a device's name; rejects forms such as `+1` and `01`.
@@ -134,7 +140,7 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// Opens the device called `name`, such as `host`, `emu:sm_60`, or `cuda:1`. A numbered kind
-/// without a number means number 0.
+/// without a number means number 0, and `auto` what [`resolve`] returns.
 ///
 /// # Errors
 /// There is no device of that name, or it cannot be opened.
@@ -155,6 +161,7 @@ pub(crate) fn open_as(
     name: &str,
     options: &OpenOptions<'_>,
 ) -> Result<Arc<dyn Device>, DeviceError> {
+    let name = &*resolve(name)?;
     let (kind, rest) = match name.split_once(':') {
         Some((kind, rest)) => (kind, Some(rest)),
         None => (name, None),

@@ -60,6 +60,9 @@ host_fn::host_functions! {
     /// Waits for a message of at most the bytes of `data`, which keeps its other bytes.
     pub fn mpi_recv(from: u32, tag: u32, data: &mut [u8]) -> Received;
 
+    /// Sends `data` and receives a message into `into`, as `mpi_send` and `mpi_recv` at a time.
+    pub fn mpi_sendrecv(to: u32, send_tag: u32, data: &[u8], from: u32, recv_tag: u32, into: &mut [u8]) -> Received;
+
     /// Begins to send a message; returns its request, for `mpi_wait`.
     pub fn mpi_isend(to: u32, tag: u32, data: &[u8]) -> u64;
 
@@ -114,6 +117,21 @@ pub fn send<T: Element>(to: u32, tag: u32, data: &[T]) -> Result<(), CallError> 
 /// The message is longer, or MPI reports another error.
 pub fn recv<T: Element>(from: u32, tag: u32, data: &mut [T]) -> Result<Received, CallError> {
     mpi_recv(from, tag, data.as_mut_bytes())
+}
+
+/// Sends `data` to the rank `to` and receives a message from the rank `from` (or from [`ANY`]) into `into`, both with
+/// this `tag`, in one call of the host.
+///
+/// # Errors
+/// As for [`send`] and [`recv`].
+pub fn sendrecv<T: Element>(
+    to: u32,
+    data: &[T],
+    from: u32,
+    into: &mut [T],
+    tag: u32,
+) -> Result<Received, CallError> {
+    mpi_sendrecv(to, tag, data.as_bytes(), from, tag, into.as_mut_bytes())
 }
 
 /// Begins to send `data`, which the kernel may change at once.

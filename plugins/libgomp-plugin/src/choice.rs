@@ -1,6 +1,6 @@
 //! The devices that libgomp gets, as chosen by the environment.
 
-use host_rt::device::KINDS;
+use host_rt::device::{self, KINDS};
 
 use crate::error::ChoiceError;
 use crate::kind::kind;
@@ -23,14 +23,21 @@ pub(crate) fn names() -> Vec<String> {
                 Vec::new()
             });
             let of_each = names.into_iter().map(|name| {
-                if !is_gpu(name) {
+                let name = match device::resolve(name) {
+                    Ok(name) => name,
+                    Err(error) => {
+                        libgomp::error_of_all(&format!("{DEVICE}={list}: {error}"));
+                        return Vec::new();
+                    }
+                };
+                if !is_gpu(&name) {
                     let expected = expected();
                     libgomp::error_of_all(&format!(
                         "{DEVICE}={list}: `{name}` runs no images of GCC's; expected {expected}"
                     ));
                     return Vec::new();
                 }
-                suits(name).unwrap_or_else(|reason| {
+                suits(&name).unwrap_or_else(|reason| {
                     libgomp::error(&format!("{DEVICE}={list}: {reason}"));
                     Vec::new()
                 })
@@ -70,7 +77,7 @@ fn gpus() -> impl Iterator<Item = &'static str> {
 fn expected() -> String {
     let gpus: Vec<_> = gpus().collect();
     format!(
-        "one of {}, or one device of them such as `cuda:0`",
+        "one of {}, one device of them such as `cuda:0`, or `auto`",
         gpus.join(", ")
     )
 }

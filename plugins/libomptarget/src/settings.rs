@@ -4,6 +4,8 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use host_rt::device;
+
 use crate::abi::libomp;
 use crate::report::message;
 
@@ -185,11 +187,17 @@ pub(crate) fn devices_resolve() -> Option<bool> {
 /// The names in `REVOFF_DEVICE`, if it is set. A name that no device can have ends the process.
 pub(crate) fn devices() -> Option<Vec<String>> {
     let list = std::env::var(DEVICE).ok().filter(|list| !list.is_empty())?;
-    let names: Vec<_> = list.split(',').map(|name| name.trim().to_owned()).collect();
+    let names = list
+        .split(',')
+        .map(|name| match device::resolve(name.trim()) {
+            Ok(name) => name.into_owned(),
+            Err(error) => message::fatal(1, &format!("{DEVICE}={list}: {error}")),
+        });
+    let names: Vec<_> = names.collect();
     if let Some(wrong) = names.iter().find(|name| !is_device(name)) {
         let what = format!(
-            "{DEVICE}={list}: `{wrong}` is not a device: expected names such as `host`, `emu`, `emu:sm_60`, `emu:gfx90a`, `cuda` or \
-             `cuda:1` (`revoff devices` lists the devices of this machine)"
+            "{DEVICE}={list}: `{wrong}` is not a device: expected names such as `host`, `emu`, `emu:sm_60`, `emu:gfx90a`, `cuda`, \
+             `cuda:1` or `auto` (`revoff devices` lists the devices of this machine)"
         );
         message::fatal(1, &what);
     }

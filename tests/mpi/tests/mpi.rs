@@ -13,6 +13,12 @@ use revoff_mpi::Mpi;
 /// The kernel that a rank runs.
 const KERNEL: &str = "MPI_TESTS_KERNEL";
 
+/// The environment variable of ranks where one thread makes all calls of MPI.
+const ONE_THREAD: &str = "MPI_TESTS_ONE_THREAD";
+
+/// A kernel that is launched when MPI has ended.
+const AFTER_THE_END: &str = "after_the_end";
+
 /// Words of a long message: more than any MPI sends at once.
 const LONG: u64 = 1 << 17;
 
@@ -31,7 +37,15 @@ const WRONG: &[(&str, &str)] = &[
         "receiving at most 80 bytes with tag 3 from rank 0: ",
     ),
     ("nonsense", "sending 1 byte with tag 0 to rank 1000: "),
+    (
+        "hoard",
+        "3 requests that no kernel has waited for take 3221227008 bytes of 4294967296, no room for 1073741824 bytes more",
+    ),
     ("never", "deadline"),
+    (
+        AFTER_THE_END,
+        "MPI has ended: wait for launches before `Mpi::finish`",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -39,21 +53,33 @@ fn main() -> ExitCode {
         return rank(&kernel);
     }
     let mut tests = vec![];
-    for &(kernel, _) in RIGHT {
-        let run = move || ends(kernel, 4, |output| output.status.success());
-        tests.push(Trial::test(kernel, run));
-    }
-    for &(kernel, text) in WRONG {
-        let says = move |output: &Output| {
-            !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(text)
+    for one_thread in [false, true] {
+        let name = |kernel: &str| match one_thread {
+            false => str::to_owned(kernel),
+            true => format!("{kernel}_on_one_thread"),
         };
-        tests.push(Trial::test(kernel, move || ends(kernel, 1, says)));
+        for &(kernel, _) in RIGHT {
+            let run = move || ends(kernel, 4, one_thread, |output| output.status.success());
+            tests.push(Trial::test(name(kernel), run));
+        }
+        for &(kernel, text) in WRONG {
+            let says = move |output: &Output| {
+                !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(text)
+            };
+            let run = move || ends(kernel, 1, one_thread, says);
+            tests.push(Trial::test(name(kernel), run));
+        }
     }
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }
 
 /// Runs a kernel on several ranks, and checks how they end.
-fn ends(kernel: &str, ranks: u32, is_right: impl Fn(&Output) -> bool) -> Result<(), Failed> {
+fn ends(
+    kernel: &str,
+    ranks: u32,
+    one_thread: bool,
+    is_right: impl Fn(&Output) -> bool,
+) -> Result<(), Failed> {
     let program = env::current_exe()?;
     let output = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()))
         // Open MPI starts nothing as root, and no more ranks than there are processors, unless it is told to.
@@ -63,6 +89,7 @@ fn ends(kernel: &str, ranks: u32, is_right: impl Fn(&Output) -> bool) -> Result<
             ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
             (KERNEL, kernel),
         ])
+        .envs(one_thread.then_some((ONE_THREAD, "1")))
         .args(["-n", &ranks.to_string()])
         .arg(program)
         .output()?;
@@ -86,14 +113,24 @@ fn rank(kernel: &str) -> ExitCode {
 }
 
 fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let mpi = Mpi::start()?;
+    let mpi = match env::var_os(ONE_THREAD) {
+        Some(_) => Mpi::start_on_one_thread()?,
+        None => Mpi::start()?,
+    };
     let mut functions = Functions::new();
     mpi.add_to(&mut functions)?;
     let runtime = Runtime::builder("host")
         .deadline(Duration::from_secs(5))
         .build()?;
     let program = runtime.load(&Image::open(env!("REVOFF_IMAGE_MPI"))?, &functions)?;
-    let kernel = program.kernel(name)?;
+    let mut mpi = Some(mpi);
+    let mut finish = || mpi.take().map_or(Ok(()), Mpi::finish);
+    let kernel = if name == AFTER_THE_END {
+        finish()?;
+        program.kernel("never")?
+    } else {
+        program.kernel(name)?
+    };
     let known = RIGHT.iter().find(|(known, _)| *known == name);
     let grid = Grid {
         teams: 1,
@@ -108,6 +145,6 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         unsafe { kernel.launch(grid, &[])? }.wait()
     };
     launch?;
-    mpi.finish()?;
+    finish()?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! A kernel that lets heat flow along a ring whose parts belong to ranks of MPI.
 //!
-//! It runs all steps in one launch: before each, it exchanges the cells at its ends with its neighbours.
+//! `halo` runs all steps in one launch: before each, it exchanges the cells at its ends with its neighbours. `step` runs
+//! one, for a host that exchanges them itself.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),
@@ -11,7 +12,7 @@ use core::slice;
 
 use device_rt::thread;
 use host_fn::CallError;
-use mpi_calls::{Operation, allreduce, irecv, isend, rank, size};
+use mpi_calls::{Operation, allreduce, rank, sendrecv, size};
 
 device_rt::image!();
 
@@ -38,17 +39,13 @@ pub unsafe fn halo(cells: *mut i64, other: *mut i64, count: u64, steps: u64, tot
             slice::from_raw_parts_mut(total, 1),
         )
     };
+    // A call that fails is an error of the launch.
+    let Ok(ring) = Ring::new() else { return };
     for _ in 0..steps {
-        // A call that fails is an error of the launch.
-        let Ok((before, after)) = exchange(from) else {
+        let Ok((before, after)) = ring.exchange(from) else {
             return;
         };
-        for (i, cell) in to.iter_mut().enumerate() {
-            let left = if i == 0 { before } else { from[i - 1] };
-            let right = from.get(i + 1).copied().unwrap_or(after);
-            // The heat that leaves a cell enters the next: none is lost in rounding.
-            *cell = from[i] + (left - from[i]) / 4 + (right - from[i]) / 4;
-        }
+        flow(from, to, before, after);
         (from, to) = (to, from);
     }
     if steps % 2 == 1 {
@@ -58,18 +55,56 @@ pub unsafe fn halo(cells: *mut i64, other: *mut i64, count: u64, steps: u64, tot
     let _ = allreduce(Operation::SUM, total);
 }
 
-/// The cells before and after those of this rank.
-fn exchange(cells: &[i64]) -> Result<(i64, i64), CallError> {
-    let (me, ranks) = (rank()?, size()?);
-    let (previous, next) = ((me + ranks - 1) % ranks, (me + 1) % ranks);
-    let (mut before, mut after) = ([0], [0]);
-    let from_previous = irecv(previous, TO_NEXT, &mut before)?;
-    let from_next = irecv(next, TO_PREVIOUS, &mut after)?;
-    let to_next = isend(next, TO_NEXT, &cells[cells.len() - 1..])?;
-    let to_previous = isend(previous, TO_PREVIOUS, &cells[..1])?;
-    from_previous.wait()?;
-    from_next.wait()?;
-    to_next.wait()?;
-    to_previous.wait()?;
-    Ok((before[0], after[0]))
+/// Lets heat flow for one step, with one thread, between cells whose neighbours at the ends are `before` and `after`.
+///
+/// # Safety
+/// Both are distinct memory of `count` cells, at least one; no other thread uses it.
+#[device_rt::kernel]
+pub unsafe fn step(from: *const i64, to: *mut i64, count: u64, before: i64, after: i64) {
+    if thread::global() > 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let (from, to) = unsafe {
+        (
+            slice::from_raw_parts(from, count as usize),
+            slice::from_raw_parts_mut(to, count as usize),
+        )
+    };
+    flow(from, to, before, after);
+}
+
+/// A step.
+fn flow(from: &[i64], to: &mut [i64], before: i64, after: i64) {
+    for (i, cell) in to.iter_mut().enumerate() {
+        let left = if i == 0 { before } else { from[i - 1] };
+        let right = from.get(i + 1).copied().unwrap_or(after);
+        // The heat that leaves a cell enters the next: none is lost in rounding.
+        *cell = from[i] + (left - from[i]) / 4 + (right - from[i]) / 4;
+    }
+}
+
+/// The ranks beside this one.
+struct Ring {
+    previous: u32,
+    next: u32,
+}
+
+impl Ring {
+    fn new() -> Result<Self, CallError> {
+        let (me, ranks) = (rank()?, size()?);
+        Ok(Self {
+            previous: (me + ranks - 1) % ranks,
+            next: (me + 1) % ranks,
+        })
+    }
+
+    /// The cells before and after those of this rank.
+    fn exchange(&self, cells: &[i64]) -> Result<(i64, i64), CallError> {
+        let (mut before, mut after) = ([0], [0]);
+        let (first, last) = (&cells[..1], &cells[cells.len() - 1..]);
+        sendrecv(self.next, last, self.previous, &mut before, TO_NEXT)?;
+        sendrecv(self.previous, first, self.next, &mut after, TO_PREVIOUS)?;
+        Ok((before[0], after[0]))
+    }
 }

@@ -7,8 +7,8 @@
 
 use device_rt::thread;
 use mpi_calls::{
-    ANY, Operation, allreduce, barrier, broadcast, irecv, isend, mpi_wait, rank, recv, reduce,
-    send, size,
+    ANY, Operation, allreduce, barrier, broadcast, irecv, isend, mpi_irecv, mpi_wait, rank, recv,
+    reduce, send, sendrecv, size,
 };
 
 device_rt::image!();
@@ -105,6 +105,10 @@ pub fn threads() {
     recv(previous, tag, &mut come).unwrap();
     sending.wait().unwrap();
     assert_eq!(come, [tag, previous]);
+    // And back.
+    let mut own = [0; 2];
+    let received = sendrecv(previous, &come, (me + 1) % ranks, &mut own, tag).unwrap();
+    assert_eq!((own, received.tag, received.bytes), ([tag, me], tag, 8));
 }
 
 /// Receives less than was sent.
@@ -124,6 +128,23 @@ pub fn nonsense() {
     assert!(allreduce(Operation::XOR, &mut [1.0f32]).is_err());
     assert!(allreduce(Operation(99), &mut [1u32]).is_err());
     assert!(mpi_wait(12345, &mut []).is_err());
+}
+
+/// Begins to receive more than there may be.
+#[device_rt::kernel]
+pub fn hoard() {
+    const GIB: u64 = 1 << 30;
+    let me = rank().unwrap();
+    for _ in 0..3 {
+        mpi_irecv(me, 1, GIB).unwrap();
+    }
+    // The same memory again and again.
+    for _ in 0..5 {
+        assert!(mpi_irecv(me, 1, GIB).is_err());
+        let sending = isend(me, 2, &[7u8]).unwrap();
+        recv(me, 2, &mut [0u8]).unwrap();
+        sending.wait().unwrap();
+    }
 }
 
 /// Waits for a message that nobody sends.
