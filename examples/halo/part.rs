@@ -26,11 +26,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// With these cells.
-    pub(crate) fn new(
-        runtime: &Runtime,
-        program: &Program,
-        cells: &[i64],
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(runtime: &Runtime, program: &Program, cells: &[i64]) -> anyhow::Result<Self> {
         let count = cells.len() as u64;
         let part = Self {
             count,
