@@ -1,8 +1,6 @@
 /*
  * Sums the ranks of an MPI program in a target region. A number of each rank goes round all ranks: the
  * region, while it runs on the device, has the host exchange it by MPI.
- *
- * For clang. ring_gcc.c is the same with OpenMP's `ancestor`.
  */
 
 #include <mpi.h>
