@@ -77,7 +77,7 @@ impl Part {
             send_receive_into(&last[0], &next, &mut before, &previous);
             send_receive_into(&first[0], &previous, &mut after, &next);
             let (cells, other) = (&self.cells, &self.other);
-            // SAFETY: as in `stay`.
+            // SAFETY: the kernel takes these, both buffers have `count` cells, and they live until `wait` returns.
             let launch = unsafe {
                 self.step
                     .launch(ONE_THREAD, &[cells, other, &self.count, &before, &after])?

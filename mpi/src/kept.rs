@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use crate::error::MpiError;
 
-/// The most memory that they may take, in bytes.
+/// Maximum bytes of all requests.
 const MOST: u64 = 4 << 30;
 
-/// What one takes beside its message, at most: that of MPI, and an entry here.
+/// Maximum bytes of a request beside its message: MPI's own, and an entry here.
 const OVERHEAD: u64 = 512;
 
 /// Requests of type `R`, with numbers.
@@ -15,7 +15,7 @@ pub(crate) struct Kept<R> {
     requests: HashMap<u64, (R, u64)>,
     /// The number of the next.
     next: u64,
-    /// The memory of those that are kept, or about to be.
+    /// Bytes of all kept and reserved requests.
     bytes: u64,
 }
 
@@ -64,7 +64,7 @@ impl<R> Kept<R> {
         number
     }
 
-    /// The request of a number, which is then no more.
+    /// Removes and returns the request of that number.
     pub(crate) fn take(&mut self, number: u64) -> Result<R, MpiError> {
         let taken = self.requests.remove(&number);
         let (request, bytes) = taken.ok_or(MpiError::NoRequest(number))?;

@@ -1,4 +1,4 @@
-//! All environment variables that this crate reads. A builder's value overrides the environment's,
+//! All environment variables of this project that this crate reads; `device::auto` reads those of launchers. A builder's value overrides the environment's,
 //! which overrides the default. An empty value counts as unset.
 
 use std::ops::RangeInclusive;

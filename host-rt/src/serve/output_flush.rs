@@ -64,7 +64,7 @@ impl Server {
         let mut idle = Idle::new(Waiting::Adaptive);
         // Acquire: the text, and errors reported for the launch, are visible here.
         let is_done = || self.output.flush.done.load(Ordering::Acquire) >= request;
-        while !is_done() {
+        loop {
             // If all threads are in host functions, no other thread polls.
             let mut deferred = None;
             self.threads.with_token(|token| {
