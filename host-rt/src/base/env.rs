@@ -1,5 +1,6 @@
-//! All environment variables of this project that this crate reads; `device::auto` reads those of launchers. A builder's value overrides the environment's,
-//! which overrides the default. An empty value counts as unset.
+//! All environment variables of this project that this crate reads; `device::auto` reads those of
+//! launchers. A builder's value overrides the environment's, which overrides the default. An empty
+//! value counts as unset.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

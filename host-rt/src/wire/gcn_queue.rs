@@ -134,21 +134,18 @@ impl<S: SystemWords> Poller<S> {
             return Poll::Empty;
         }
         self.advance();
-        let is_flush = matches!(filter, Filter::Text | Filter::WrittenText);
-        let waiting = if is_flush {
-            // The flush may end before `consumed`.
-            let distance = self.flush_end.wrapping_sub(self.consumed);
-            Ok(distance.cast_signed().max(0).cast_unsigned())
-        } else {
-            self.waiting()
-        };
-        let waiting = match waiting {
+        let mut waiting = match self.waiting() {
             Ok(waiting) => waiting,
             Err(error) => {
                 self.progress.broken.store(true, Ordering::Relaxed);
                 return Poll::ProtocolError(error);
             }
         };
+        if matches!(filter, Filter::Text | Filter::WrittenText) {
+            // The flush may end before `consumed`.
+            let distance = self.flush_end.wrapping_sub(self.consumed);
+            waiting = distance.cast_signed().max(0).cast_unsigned();
+        }
         let mut found = None;
         let mut end = waiting.min(self.slots);
         // An earlier message may have been written after the scan passed its slot. If the same

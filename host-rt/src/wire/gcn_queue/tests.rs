@@ -282,3 +282,19 @@ fn invalid_messages_are_skipped() {
     poller.begin_flush();
     assert_eq!(poller.poll_flush(true), Poll::Empty);
 }
+
+#[test]
+fn a_flush_reports_an_invalid_counter() {
+    let (device, mut poller) = Device::new(6);
+    device.set32(offset_of!(GcnQueue, next_output), 5);
+    poller.begin_flush();
+    let found = poller.poll_flush(false);
+    assert!(
+        matches!(
+            found,
+            Poll::ProtocolError(ProtocolError::Counter { found: 5, .. })
+        ),
+        "{found:?}"
+    );
+    assert_eq!(poller.poll_flush(false), Poll::Empty);
+}
