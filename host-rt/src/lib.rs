@@ -103,6 +103,7 @@ pub use base::{Chain, env, ranges};
 pub use bus_cost;
 pub use device::{Grid, Params};
 pub use image::Image;
+pub use revoff_timeline as timeline;
 pub use runtime::{
     AbortHandle, Builder, DeviceBuffer, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut,
     Program, Report, Runtime, RuntimeError, Transfers, TypedKernel,

@@ -4,6 +4,8 @@
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal};
 
+use revoff_timeline::TimelineError;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -22,22 +24,36 @@ pub struct FilterError {
     reason: ParseError,
 }
 
-/// Shows the log by the filter in the environment, or by `unset` if there is none, unless the
-/// program has installed a subscriber.
+/// Nothing is shown, since the environment has an invalid value.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// That of the filter.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// That of the timeline's file.
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+}
+
+/// Shows the log by the filter in the environment, or by `unset` if there is none, and writes the timeline that
+/// the environment names, unless the program has installed a subscriber.
 ///
 /// # Errors
-/// The environment's filter is invalid. Nothing is shown then.
-pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
-    let Some(filter) = filter(env::var(LOG), unset)? else {
+/// The environment has an invalid value. Nothing is shown then.
+pub fn show(unset: Option<&str>) -> Result<(), LogError> {
+    let filter = filter(env::var(LOG), unset)?;
+    let timeline = revoff_timeline::layer()?;
+    if filter.is_none() && timeline.is_none() {
         return Ok(());
-    };
+    }
     // This variable turns colours off: https://no-color.org.
     let wants_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let lines = fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(wants_colours && io::stderr().is_terminal());
+    let lines = filter.map(|filter| lines.with_filter(filter));
     // Fails if the program has a subscriber, which stays.
-    let _ = registry().with(filter).with(lines).try_init();
+    let _ = registry().with(lines).with(timeline).try_init();
     Ok(())
 }
 

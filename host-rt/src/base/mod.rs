@@ -10,6 +10,7 @@ pub(crate) mod outer_ranges;
 pub(crate) mod output;
 pub mod ranges;
 pub(crate) mod sleep;
+pub(crate) mod span;
 
 pub use self::display::Chain;
 pub(crate) use self::display::debug_as_display;

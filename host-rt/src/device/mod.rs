@@ -18,6 +18,7 @@ mod module;
 mod options;
 mod params;
 mod queue;
+mod traced;
 mod traits;
 
 use std::sync::Arc;

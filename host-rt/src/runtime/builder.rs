@@ -136,6 +136,7 @@ impl Builder {
     /// value.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
+        revoff_timeline::install()?;
         let options = OpenOptions {
             env: &env,
             host_stack: self.host_stack,

@@ -1,6 +1,8 @@
 //! [`RuntimeError`], which the functions of a runtime return. It wraps the errors of the layers
 //! below.
 
+use revoff_timeline::TimelineError;
+
 use crate::base::debug_as_display;
 use crate::base::env::EnvError;
 use crate::base::ranges::{AddrRange, RangeError};
@@ -24,6 +26,9 @@ pub enum RuntimeError {
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),
+    /// See [`TimelineError`].
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
     /// The kernel is no C function with words for parameters.
     #[error(
         "kernel `{kernel}` cannot be called inline, since it takes a pointer to its parameters: \

@@ -61,6 +61,7 @@ impl Kernel {
         let server = &program.runtime.server;
         let guard = server.begin(&self.declaration.name, program.calls_host)?;
         let state = Arc::clone(&guard.state);
+        state.begin_span(program.runtime.device.name(), grid);
         let call = InlineCall {
             name: &self.declaration.name,
             kernel: self.code,

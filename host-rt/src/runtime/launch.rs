@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tracing::debug_span;
+
 use super::loaded_program::LoadedProgram;
+use crate::base::span::GuardedSpan;
 use crate::device::{Outcome, Queue, Running};
 use crate::serve::{LaunchError, LaunchState, LaunchWire};
 
@@ -142,6 +145,10 @@ impl Launch {
 
     /// [`wait`](Self::wait), but a launch that passes its deadline is not aborted.
     pub(crate) fn wait_until_deadline(&self) -> Result<Report, LaunchError> {
+        let (kernel, launch) = (self.state.kernel.as_str(), self.state.key);
+        let span =
+            GuardedSpan::new(|| debug_span!("wait", otel.name = "wait for kernel", kernel, launch));
+        let _span = span.enter();
         // A second wait restarts the deadline. Relaxed: the flag orders no other memory.
         let from = if self.waited.load(Ordering::Relaxed) {
             Instant::now()

@@ -288,6 +288,7 @@ impl Kernel {
         let calls_host = program.calls_host || launch_wire.is_some();
         let guard = runtime.server.begin(&self.declaration.name, calls_host)?;
         let state = Arc::clone(&guard.state);
+        state.begin_span(runtime.device.name(), grid);
         if let Some(wire) = &launch_wire {
             wire.assign_to(state.key);
         }

@@ -20,12 +20,14 @@ use host_fn::{BoxFuture, FunctionFailed, RawArg};
 use shared_abi::status::Status;
 
 use super::call_context::{CallContext, CallGuard};
+use super::call_span::call_span;
 use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::panic_message::message_of;
 use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, Server, lock};
 use crate::base::catch_panic::catch_panic;
+use crate::base::span::GuardedSpan;
 use crate::map::{Arg, Limits, MapError, Mapped};
 use crate::wire::{Copier, Request};
 
@@ -43,6 +45,8 @@ struct AsyncCall {
     args: Vec<Arg>,
     pending: Arc<PendingCall>,
     server: Arc<Server>,
+    /// Until the call ends.
+    _span: GuardedSpan,
 }
 
 // SAFETY: the pointer owns its memory, like a box, and `RawArg`s point into the memory of `mapped`. All
@@ -204,6 +208,7 @@ pub(super) fn start(
             is_native: request.native().is_some(),
         }),
         server: Arc::clone(server),
+        _span: call_span(function, request),
     };
     let begin = AssertUnwindSafe(|| {
         // SAFETY: `raw_args` is from a box and lives as long as `call`, which does not access it before

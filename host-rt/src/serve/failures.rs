@@ -1,13 +1,17 @@
 //! The running launches and their failed calls.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex};
+
+use tracing::debug_span;
 
 use super::lock;
 use super::{CallError, LaunchError};
 use crate::base::catch_panic::catch_panic;
-use crate::device::Outcome;
+use crate::base::span::GuardedSpan;
+use crate::device::{Grid, Outcome};
 
 /// One launch. It lives until its result is read, also after the end of the kernel.
 #[derive(Debug)]
@@ -19,11 +23,29 @@ pub(crate) struct LaunchState {
     pub(crate) calls_host: bool,
     /// Whether its calls are aborted.
     aborted: AtomicBool,
+    /// From its begin to its end, for a subscriber that wants it.
+    span: Mutex<GuardedSpan>,
     /// The first failed call, and the number of failed calls.
     failures: Mutex<Option<(CallError, u64)>>,
 }
 
 impl LaunchState {
+    /// Begins the span of the launch. The caller ends the launch later.
+    pub(crate) fn begin_span(&self, device: &str, grid: Grid) {
+        let Grid { teams, threads } = grid;
+        let (name, launch) = (self.kernel.as_str(), self.key);
+        let span = GuardedSpan::new(|| {
+            debug_span!("launch", otel.name = name, launch, device, teams, threads)
+        });
+        *lock(&self.span) = span;
+    }
+
+    /// Ends it. The subscriber may block.
+    pub(super) fn end_span(&self) {
+        let span = mem::take(&mut *lock(&self.span));
+        drop(span);
+    }
+
     fn fail(&self, error: CallError) {
         let mut failures = lock(&self.failures);
         match &mut *failures {
@@ -78,6 +100,7 @@ impl Launches {
                     kernel: kernel.to_owned(),
                     calls_host,
                     aborted: AtomicBool::new(false),
+                    span: Mutex::default(),
                     failures: Mutex::default(),
                 });
                 running.by_key.insert(key, Arc::clone(&launch));

@@ -5,7 +5,7 @@
 //! | `threads` | which thread polls, waits and is woken: a state machine |
 //! | `poller`, `change_flag`, `deferred`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `thread_loop` | the main loop of a thread |
-//! | `worker`, `call_context`, `transfer`, `panic_message` | serving one request |
+//! | `worker`, `call_context`, `call_span`, `transfer`, `panic_message` | serving one request |
 //! | `async_call` | calls of asynchronous functions |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
@@ -24,6 +24,7 @@
 mod abort;
 mod async_call;
 mod call_context;
+mod call_span;
 mod call_state;
 mod change_flag;
 mod deferred;
@@ -288,6 +289,7 @@ impl Server {
             self.take_text(None);
         }
         let was_running = self.requests.launches.end(launch);
+        launch.end_span();
         if was_running && launch.calls_host {
             self.poller.end_kernel();
             self.drop_unfinished_texts(launch.key);

@@ -12,6 +12,7 @@ use shared_abi::status::Status;
 
 use super::async_call;
 use super::call_context::{CallContext, CallGuard};
+use super::call_span::call_span;
 use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::in_flight::InFlight;
@@ -19,6 +20,7 @@ use super::panic_message::message_of;
 use super::poller::Found;
 use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, RequestMemory, Server};
+use crate::base::span::EnteredSpan;
 use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{Arg, HostArg, Limits, MapError, Mapper, RunError, clear};
 use crate::wire::{ArgRange, Copier, Request};
@@ -64,7 +66,9 @@ impl Worker {
         server.wait_for_text_before(&found);
         let (wire, launch) = (found.request.wire().name, found.request.launch());
         let mut request = Some(found.request);
-        let run = AssertUnwindSafe(|| self.run(server, &mut request));
+        // Left after the completion, while the caller is on its way: a subscriber may take as long as a call.
+        let mut span = EnteredSpan::default();
+        let run = AssertUnwindSafe(|| self.run(server, &mut request, &mut span));
         let (status, error) = match catch_unwind(run) {
             Ok(Ok(())) => (Status::DONE, None),
             Ok(Err((status, error))) => (status, Some(error)),
@@ -91,11 +95,12 @@ impl Worker {
         }
     }
 
-    /// Runs the function of the request `owned`, which stays there or is returned there.
+    /// Runs the function of the request `owned`, which stays there or is returned there. The thread enters `span`.
     fn run(
         &mut self,
         server: &Arc<Server>,
         owned: &mut Option<Request>,
+        span: &mut EnteredSpan,
     ) -> Result<(), (Status, CallError)> {
         let Some(request) = owned else {
             unreachable!("nothing has taken the request yet")
@@ -151,6 +156,7 @@ impl Worker {
         let launch = request.launch();
 
         let _call = CallGuard::enter(CallContext { launch });
+        *span = call_span(function, request).enter();
         let in_flight = self.in_flight.begin(request, &bounce);
         if let Some(transfer) = function.direct_transfer(args) {
             let mut memory = RequestTransfer {

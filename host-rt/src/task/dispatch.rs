@@ -39,6 +39,7 @@ impl Shared {
     pub(super) fn drive<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
         loop {
             let dropped = std::mem::take(&mut state.graph.effects.dropped);
+            let ended = std::mem::take(&mut state.graph.effects.ended);
             let to_cancel = std::mem::take(&mut state.graph.effects.to_cancel);
             let target = state.graph.effects.target.pop_front();
             if !state.graph.effects.host.is_empty() {
@@ -48,6 +49,7 @@ impl Shared {
                 self.changed.notify_all();
             }
             drop(state);
+            self.spans.end(&ended);
             for position in to_cancel {
                 position.cancel();
             }
@@ -76,7 +78,7 @@ impl Shared {
         let device = self.devices.get(number);
         let open = |number| self.open_queue(&device, number);
         let queued = device.choose(id, &marks, open).and_then(|queue| {
-            let queued = queue.put(id, &marks, &mut work);
+            let queued = queue.put(id, self.spans.of(id), &marks, &mut work);
             if queued.is_err() {
                 device.left(queue.number(), id);
             }
@@ -174,12 +176,14 @@ impl Shared {
             parent,
             group,
         });
+        let span = self.spans.of(id).enter();
         let result = caught(|| work(name.clone())).unwrap_or_else(|PanicMessage(message)| {
             Err(TaskError::Panicked {
                 task: name,
                 message,
             })
         });
+        drop(span);
         let frame = entered.leave();
         let mut state = self.state();
         if let Some(frame) = frame {

@@ -38,6 +38,7 @@
 //! | `graph` | the graph: starts, ends and failures |
 //! | `slab` | storage of the graph |
 //! | `work` | the work of a task |
+//! | `spans` | spans of tasks, for the log's subscriber |
 //! | `pool` | threads that run host tasks |
 //! | `queue` | a queue |
 //! | `watch` | the thread that waits for its operations |
@@ -61,6 +62,7 @@ mod rules;
 mod scope;
 mod shared;
 mod slab;
+mod spans;
 mod spawn;
 mod wait;
 mod watch;

@@ -8,6 +8,7 @@ use super::graph::{Mark, QueueId};
 use super::slab::Id;
 use super::work::TargetWork;
 use crate::base::lock::lock;
+use crate::base::span::GuardedSpan;
 use crate::device::{DeviceError, Event, Fault, Queue};
 use crate::runtime::{Launch, Runtime, RuntimeError};
 
@@ -45,6 +46,7 @@ pub(super) struct Item {
     pub(super) at: Position,
     /// None for copies.
     pub(super) launch: Option<Launch>,
+    pub(super) span: GuardedSpan,
 }
 
 /// The position of a task in its queue.
@@ -106,6 +108,7 @@ impl TaskQueue {
     pub(super) fn put(
         &self,
         id: Id,
+        span: GuardedSpan,
         marks: &[Mark<Position>],
         work: &mut TargetWork<'_>,
     ) -> Result<Mark<Position>, RuntimeError> {
@@ -136,6 +139,7 @@ impl TaskQueue {
             epoch: queue.epoch,
             at: at.clone(),
             launch,
+            span,
         };
         lock(&self.items).queued.push_back(item);
         drop(current);

@@ -10,6 +10,7 @@ use super::graph::{Graph, Resolve, Stats};
 use super::pool::Pool;
 use super::queue::Position;
 use super::slab::Id;
+use super::spans::TaskSpans;
 use super::work::Work;
 use crate::base::lock::lock;
 
@@ -32,6 +33,7 @@ pub(super) struct Shared {
     /// Signalled when a task has ended or is ready, for threads that wait.
     pub(super) changed: Condvar,
     pub(super) devices: Devices,
+    pub(super) spans: TaskSpans,
     /// Queues in use.
     pub(super) queues: AtomicUsize,
 }
@@ -60,6 +62,7 @@ impl Shared {
             work: Condvar::new(),
             changed: Condvar::new(),
             devices: Devices::new(queues),
+            spans: TaskSpans::default(),
             queues: AtomicUsize::new(0),
         })
     }

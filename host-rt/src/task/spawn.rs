@@ -8,6 +8,7 @@ use super::graph::{Executor, New};
 use super::handle::{TaskHandle, Value};
 use super::rules::Access;
 use super::shared::Shared;
+use super::spans::TaskSpans;
 use super::work::Work;
 
 /// The error of a task that cannot be spawned.
@@ -112,6 +113,15 @@ impl<'scope, T> Task<'_, 'scope, T> {
             work,
             held: true,
         });
+        if TaskSpans::are_wanted() {
+            let graph = &state.graph;
+            let named = |&id| (id, graph.name(id));
+            let (name, after) = (graph.name(id), graph.effects.after.iter().map(named));
+            let after: Vec<_> = after.collect();
+            drop(state);
+            self.shared.spans.begin(id, &name, &after);
+            state = self.shared.state();
+        }
         self.shared.drive(state);
         Ok(TaskHandle {
             shared: Arc::clone(self.shared),

@@ -1,5 +1,6 @@
 //! The thread that waits for the operations in a queue, and reports the ends of tasks.
 
+use std::mem;
 use std::sync::Arc;
 
 use super::queue::{Item, TaskQueue};
@@ -58,6 +59,7 @@ impl TaskQueue {
                 failed = epoch;
             }
             let behind_failure = failed == epoch;
+            let span = mem::take(&mut item.span).enter();
             let mut error = None;
             match item.launch.take() {
                 Some(mut launch) if has_deadline => {
@@ -93,6 +95,7 @@ impl TaskQueue {
                 error,
                 behind_failure,
             };
+            drop(span);
             left(item.id, end);
         }
     }

@@ -50,6 +50,7 @@ use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
 use super::gpu::open::retry_if_lost;
 use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
+use super::traced::traced;
 use super::{
     Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
 };
@@ -156,7 +157,7 @@ impl CudaDevice {
 impl CudaDevice {
     fn queue_in(&self, stream: Stream) -> Box<dyn Queue> {
         let queue = CudaQueue::new(self.this(), stream);
-        Box::new(DeferringQueue::new(self.this(), queue))
+        traced(DeferringQueue::new(self.this(), queue))
     }
 
     /// Rejects ranges that are not device memory from start to end: a device chooses the range, and

@@ -57,6 +57,7 @@ use self::runtime::{emulated, installed};
 use self::streams::Streams;
 use super::gpu::open::retry_if_lost;
 use super::gpu::reaper::CompletionReaper;
+use super::traced::traced;
 use super::{
     Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
 };
@@ -216,7 +217,7 @@ impl Device for HsaDevice {
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        Ok(Box::new(self.new_queue()))
+        Ok(traced(self.new_queue()))
     }
 
     fn in_place(
@@ -232,6 +233,6 @@ impl Device for HsaDevice {
 
     fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         let stream = self.streams.take_shared();
-        Ok(Box::new(HsaQueue::new(self.this(), stream)))
+        Ok(traced(HsaQueue::new(self.this(), stream)))
     }
 }

@@ -10,6 +10,10 @@ pub(in crate::task) struct Effects<W, V> {
     pub(in crate::task) host: VecDeque<Id>,
     /// Tasks to be queued on a device.
     pub(in crate::task) target: VecDeque<Id>,
+    /// Tasks that have ended.
+    pub(in crate::task) ended: Vec<Id>,
+    /// The tasks on which the last one that was added depends.
+    pub(in crate::task) after: Vec<Id>,
     /// Work to be dropped without the lock on the graph, since it runs foreign code.
     pub(in crate::task) dropped: Vec<W>,
     /// Marks of tasks in a queue after a failure.
@@ -23,6 +27,8 @@ impl<W, V> Default for Effects<W, V> {
         Self {
             host: VecDeque::new(),
             target: VecDeque::new(),
+            ended: Vec::new(),
+            after: Vec::new(),
             dropped: Vec::new(),
             to_cancel: Vec::new(),
             changed: false,

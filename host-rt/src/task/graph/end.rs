@@ -89,6 +89,7 @@ impl<W, V: Clone> Graph<W, V> {
                 None => error,
             };
             task.error.clone_from(&error);
+            self.effects.ended.push(id);
             self.effects.dropped.extend(task.work.take());
             let next = std::mem::take(&mut task.next);
             let locks = std::mem::take(&mut task.locks);

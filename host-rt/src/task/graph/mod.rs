@@ -122,7 +122,8 @@ impl<W, V: Clone> Graph<W, V> {
             known.unfinished += 1;
             group = known.parent;
         }
-        let mut after = Vec::new();
+        let mut after = std::mem::take(&mut self.effects.after);
+        after.clear();
         if let Some(frame) = self.frames.get_mut(frame) {
             frame.unfinished += 1;
             let tasks = &self.tasks;
@@ -134,9 +135,10 @@ impl<W, V: Clone> Graph<W, V> {
         }
         // A location may remember an ended task whose number was reused for this one.
         after.retain(|&earlier| earlier != id);
-        for earlier in after {
+        for &earlier in &after {
             self.depend(id, earlier, executor);
         }
+        self.effects.after = after;
         self.may_start(id);
         id
     }

@@ -28,6 +28,7 @@ use self::worker_pool::WorkerPool;
 use super::{InProcessQueue, in_place};
 use crate::base::lock::lock;
 use crate::device::bounds::{NOT_ALLOCATED, unreachable};
+use crate::device::traced::traced;
 use crate::device::{
     Device, DeviceAddr, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module,
     OpenOptions, Queue,
@@ -195,7 +196,7 @@ impl Device for HostDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(InProcessQueue::new(device))),
+            Some(device) => Ok(traced(InProcessQueue::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

@@ -1,0 +1,15 @@
+//! Spans of calls.
+
+use tracing::trace_span;
+
+use super::RegisteredFunction;
+use crate::base::span::GuardedSpan;
+use crate::wire::Request;
+
+/// The span of a call, for a subscriber that wants it: its function, its launch, and the slot and the lane of the device
+/// thread on a wire that has some.
+pub(super) fn call_span(function: &RegisteredFunction, request: &Request) -> GuardedSpan {
+    let (launch, slot) = (request.launch(), request.slot());
+    let lane = request.native().map(|native| native.lane.rank);
+    GuardedSpan::new(|| trace_span!("call", otel.name = function.name(), launch, slot, lane))
+}

@@ -1,0 +1,250 @@
+//! Tests of whole timelines.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::Value;
+use tempfile::TempDir;
+use tracing::subscriber::with_default;
+use tracing::{debug_span, info, info_span, trace_span};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry;
+
+use super::file::TimelineFile;
+use super::layer_of;
+
+/// Runs `act` with a timeline, and returns its records without those about processes and threads.
+fn records_of(act: impl FnOnce()) -> Vec<Value> {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("timeline");
+    let file = TimelineFile::create(path.as_os_str()).unwrap();
+    with_default(registry().with(layer_of(file)), act);
+    file.end();
+    let mut records = read(&path);
+    records.retain(|record| record["ph"] != "M");
+    records
+}
+
+fn read(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn number(record: &Value, name: &str) -> f64 {
+    record[name]
+        .as_f64()
+        .unwrap_or_else(|| panic!("no {name}: {record}"))
+}
+
+#[test]
+fn an_entered_span_is_a_slice_of_its_thread() {
+    let records = records_of(|| {
+        let outer = info_span!("outer", count = 3, text = "a \"quoted\" one", yes = true);
+        let _outer = outer.enter();
+        info_span!("inner", otel.name = "renamed").in_scope(|| ());
+    });
+    let [inner, outer] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!(inner["name"], "renamed");
+    assert_eq!(outer["name"], "outer");
+    assert_eq!(outer["ph"], "X");
+    assert_eq!(inner["tid"], outer["tid"]);
+    let expected = serde_json::json!({"count": 3, "text": "a \"quoted\" one", "yes": true});
+    assert_eq!(outer["args"], expected);
+    let end = |record| number(record, "ts") + number(record, "dur");
+    assert!(number(outer, "ts") <= number(inner, "ts"), "{records:?}");
+    assert!(end(inner) <= end(outer), "{records:?}");
+}
+
+#[test]
+fn a_span_that_no_thread_enters_is_a_slice_of_its_own() {
+    let records = records_of(|| drop(debug_span!("launch", otel.name = "kernel", threads = 4)));
+    let [begin, end] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!((&begin["ph"], &end["ph"]), (&"b".into(), &"e".into()));
+    assert_eq!(begin["id"], end["id"]);
+    assert_eq!(
+        (&begin["name"], &end["name"]),
+        (&"kernel".into(), &"kernel".into())
+    );
+    assert_eq!(begin["args"]["threads"], 4);
+    assert!(number(begin, "ts") <= number(end, "ts"));
+}
+
+#[test]
+fn an_arrow_leads_from_the_end_of_a_span_to_the_begin_of_the_next() {
+    let records = records_of(|| {
+        let (first, second) = (info_span!("first"), info_span!("second"));
+        second.follows_from(&first);
+        first.in_scope(|| ());
+        second.in_scope(|| ());
+    });
+    let find = |kind: &str| records.iter().find(|record| record["ph"] == kind).unwrap();
+    let (from, to) = (find("s"), find("f"));
+    assert_eq!(from["id"], to["id"]);
+    let slice = |name: &str| {
+        records
+            .iter()
+            .find(|record| record["name"] == name)
+            .unwrap()
+    };
+    let (first, second) = (slice("first"), slice("second"));
+    assert!(number(from, "ts") <= number(first, "ts") + number(first, "dur") + 0.001);
+    assert!(number(to, "ts") >= number(second, "ts"));
+}
+
+#[test]
+fn events_are_instants_with_their_message() {
+    let records = records_of(|| info!(answer = -42, "a message of {}", 7));
+    let [event] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!(
+        (&event["ph"], &event["name"]),
+        (&"i".into(), &"a message of 7".into())
+    );
+    assert_eq!(event["args"]["answer"], -42);
+}
+
+#[test]
+fn spans_of_others_are_shown_up_to_debug_and_ours_all() {
+    let records = records_of(|| {
+        trace_span!("others").in_scope(|| ());
+        trace_span!(target: "host_rt::serve", "ours").in_scope(|| ());
+    });
+    let names: Vec<_> = records.iter().map(|record| &record["name"]).collect();
+    assert_eq!(names, ["ours"]);
+}
+
+#[test]
+fn of_many_short_spans_some_are_skipped_and_counted() {
+    // Longer than the time for which spans are counted.
+    const TIME: Duration = Duration::from_millis(100);
+    let mut count = 0;
+    let records = records_of(|| {
+        let begin = Instant::now();
+        while begin.elapsed() < TIME || count < 20_000 {
+            trace_span!(target: "host_rt::serve", "call").in_scope(|| ());
+            count += 1;
+        }
+        // Those that last are all there.
+        debug_span!("launch").in_scope(|| ());
+        thread::sleep(TIME);
+        trace_span!(target: "host_rt::serve", "last").in_scope(|| ());
+    });
+    let of = |name: &str| {
+        records
+            .iter()
+            .filter(|record| record["name"] == *name)
+            .count()
+    };
+    let skipped = records.iter().filter_map(|record| {
+        record["name"]
+            .as_str()?
+            .strip_suffix(" spans skipped")?
+            .parse::<usize>()
+            .ok()
+    });
+    let skipped: usize = skipped.sum();
+    assert!(skipped > 0 && of("call") >= 512);
+    assert_eq!(of("call") + skipped, count);
+    assert_eq!((of("launch"), of("last")), (1, 1));
+}
+
+#[test]
+fn the_records_of_all_threads_are_written_and_long_texts_are_cut() {
+    let records = records_of(|| {
+        let span = info_span!("moved");
+        let dispatch = tracing::dispatcher::get_default(Clone::clone);
+        let moved = move || {
+            tracing::dispatcher::with_default(&dispatch, || {
+                for _ in 0..1000 {
+                    span.in_scope(|| ());
+                }
+            });
+        };
+        thread::Builder::new()
+            .name("other".to_owned())
+            .spawn(moved)
+            .unwrap()
+            .join()
+            .unwrap();
+        info_span!("here", text = "\u{e4}".repeat(1000)).in_scope(|| ());
+    });
+    assert_eq!(records.len(), 1001);
+    let here = records
+        .iter()
+        .find(|record| record["name"] == "here")
+        .unwrap();
+    assert_eq!(here["args"]["text"].as_str().unwrap().len(), 1024);
+    assert_ne!(here["tid"], records[0]["tid"]);
+}
+
+#[test]
+fn a_file_that_is_being_written_stays() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("timeline");
+    fs::write(&path, "an old file, longer than the new one. ".repeat(100)).unwrap();
+    let first = TimelineFile::create(path.as_os_str()).unwrap();
+    let second = TimelineFile::create(path.as_os_str()).unwrap();
+    first.end();
+    second.end();
+    assert_eq!(read(&path).len(), 2);
+    assert_eq!(read(&folder.path().join("timeline.2")).len(), 2);
+    // It has ended, so its name is free.
+    TimelineFile::create(path.as_os_str()).unwrap().end();
+    assert!(!folder.path().join("timeline.3").exists());
+}
+
+#[test]
+fn an_error_ends_the_file_and_not_the_program() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("pipe");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let reader = {
+        let path = path.clone();
+        thread::spawn(move || fs::File::open(path).unwrap())
+    };
+    let file = TimelineFile::create(path.as_os_str()).unwrap();
+    drop(reader.join().unwrap());
+    assert!(file.is_open());
+    file.write(&mut b"lost".to_vec());
+    assert!(!file.is_open());
+    with_default(registry().with(layer_of(file)), || info!("lost, too"));
+    file.end();
+}
+
+#[test]
+fn the_process_is_a_part_of_the_name() {
+    let folder = TempDir::new().unwrap();
+    TimelineFile::create(folder.path().join("%p.json").as_os_str())
+        .unwrap()
+        .end();
+    let path = folder.path().join(format!("{}.json", std::process::id()));
+    assert_eq!(read(&path).len(), 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_created_is_named() {
+    let error = TimelineFile::create(OsStr::new("/no/such/folder"))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.starts_with("environment variable REVOFF_TRACE=\"/no/such/folder\": "),
+        "{error}"
+    );
+    assert!(error.contains("No such file"), "{error}");
+    // Here there is no room for the beginning already.
+    let error = TimelineFile::create(OsStr::new("/dev/full"))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("No space left"), "{error}");
+}
