@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use host_rt::{Functions, RuntimeError};
 use mpi_calls::{
-    MpiAllreduce, MpiBarrier, MpiBroadcast, MpiIrecv, MpiIsend, MpiRank, MpiRecv, MpiReduce,
-    MpiSend, MpiSendrecv, MpiSize, MpiWait, Received,
+    MpiAllreduce, MpiBarrier, MpiBroadcast, MpiExchange, MpiIrecv, MpiIsend, MpiRank, MpiRecv,
+    MpiReduce, MpiSend, MpiSendrecv, MpiSize, MpiWait, Received,
 };
 
 use crate::error::MpiError;
@@ -59,6 +59,25 @@ impl Mpi {
             let received = deliver(receiving, into).await?;
             sending.done().await?;
             Ok::<_, MpiError>(received)
+        });
+        add!(MpiExchange, |shared,
+                           a,
+                           tag_a,
+                           to_a,
+                           from_a,
+                           b,
+                           tag_b,
+                           to_b,
+                           from_b| {
+            // A message from one neighbour travels in the direction of the other.
+            let of_a = shared.communicator.receive(a, tag_b, from_a.len())?;
+            let of_b = shared.communicator.receive(b, tag_a, from_b.len())?;
+            let sent_to_a = shared.communicator.send(a, tag_a, to_a)?;
+            let sent_to_b = shared.communicator.send(b, tag_b, to_b)?;
+            deliver(of_a, from_a).await?;
+            deliver(of_b, from_b).await?;
+            sent_to_a.done().await?;
+            sent_to_b.done().await.map(drop)
         });
         add!(MpiIsend, |shared, to, tag, data| {
             shared.keep(data.len(), || shared.communicator.send(to, tag, data))

@@ -7,8 +7,12 @@ use std::time::{Duration, Instant};
 
 use host_fn::BoxFuture;
 
+/// How long the thread that serves a call polls it, before it hands the call over: a message between processes takes
+/// microseconds, and a hand-over to a thread that sleeps takes longer.
+const INLINE: Duration = Duration::from_micros(200);
+
 /// How long the thread polls without a pause after something has happened: MPI has no other way to say that
-/// a message came, and a message between processes takes microseconds.
+/// a message came.
 const EAGER: Duration = Duration::from_millis(1);
 
 /// The pause between two polls after that.
@@ -26,6 +30,20 @@ pub(crate) enum Message {
 pub(crate) fn is_done(call: &mut BoxFuture<'static, ()>) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     matches!(call.as_mut().poll(&mut context), Poll::Ready(()))
+}
+
+/// Polls a call for a moment; returns whether it is finished.
+pub(crate) fn is_done_soon(call: &mut BoxFuture<'static, ()>) -> bool {
+    let begin = Instant::now();
+    loop {
+        if is_done(call) {
+            return true;
+        }
+        if begin.elapsed() >= INLINE {
+            return false;
+        }
+        thread::yield_now();
+    }
 }
 
 /// Polls calls until it is told to finish, or until nobody can tell it anything any more. Returns whether it was told.

@@ -18,7 +18,7 @@ use crate::communication::Communication;
 use crate::communicator::Communicator;
 use crate::error::MpiError;
 use crate::kept::Kept;
-use crate::progress::{Message, is_done, run};
+use crate::progress::{Message, is_done, is_done_soon, run};
 use crate::request::Request;
 
 /// The launchers' variables for the number of ranks.
@@ -38,6 +38,9 @@ pub(crate) struct Shared {
     /// Whether all threads may call MPI.
     is_open_to_all: bool,
     thread: Sender<Message>,
+    /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
+    /// thread, and many of them would delay other calls.
+    inline: Mutex<()>,
     kept: Mutex<Kept<Request>>,
     /// Locked for reading while a thread calls MPI, and for writing while MPI begins to end.
     calling: RwLock<()>,
@@ -73,6 +76,7 @@ impl Mpi {
                         communicator,
                         is_open_to_all,
                         thread: to_thread,
+                        inline: Mutex::default(),
                         kept: Mutex::default(),
                         calling: RwLock::default(),
                         has_ended: AtomicBool::new(false),
@@ -121,12 +125,17 @@ impl Mpi {
 }
 
 impl Shared {
-    /// Has a call polled until it is finished.
+    /// Polls a call until it is finished: here, or on the thread that polls.
     pub(crate) fn run(&self, mut call: BoxFuture<'static, ()>) {
         let _calling = self.calling.read().unwrap_or_else(PoisonError::into_inner);
         // After the end, a call is ready at once.
         let may_begin = self.is_open_to_all || self.check().is_err();
-        if !(may_begin && is_done(&mut call)) {
+        let is_done = may_begin
+            && match self.inline.try_lock() {
+                Ok(_inline) => is_done_soon(&mut call),
+                Err(_) => is_done(&mut call),
+            };
+        if !is_done {
             // If the thread has ended, the call is dropped, and fails.
             let _ = self.thread.send(Message::Call(call));
         }

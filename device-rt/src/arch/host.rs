@@ -112,16 +112,12 @@ pub fn context() -> Context {
     }
 }
 
-/// Spins before the thread yields to the host's scheduler: about as long as a call to an idle
-/// host takes.
-const SPINS: u32 = 256;
-
 /// Waits a little, longer the larger `attempt` is.
 pub fn pause(attempt: u32) {
     match services() {
         // SAFETY: `pause` is callable from any thread.
-        Some(services) if attempt >= SPINS => unsafe { (services.pause)(attempt - SPINS) },
-        _ => core::hint::spin_loop(),
+        Some(services) => unsafe { (services.pause)(attempt) },
+        None => core::hint::spin_loop(),
     }
 }
 

@@ -1,6 +1,10 @@
 //! Sleeps: precise ends, and when a waiting thread begins to sleep.
 
+use std::sync::OnceLock;
 use std::time::Duration;
+
+use rustix::process::getpid;
+use rustix::thread::sched_getaffinity;
 
 /// Asks the system to end this thread's sleeps on time: by default Linux lets
 /// them last 50 us longer.
@@ -14,6 +18,19 @@ pub(crate) fn sharpen() {
     }
 }
 
+/// The number of times that a waiting thread spins before it yields: `most`, or none if the process is bound to one
+/// processor, as `mpirun` binds ranks. There, spinning delays the thread that it waits for.
+pub(crate) fn spins(most: u32) -> u32 {
+    static IS_ALONE: OnceLock<bool> = OnceLock::new();
+    // Asked of the main thread: others may be bound to a processor each.
+    let is_alone = || sched_getaffinity(Some(getpid())).is_ok_and(|set| set.count() == 1);
+    if *IS_ALONE.get_or_init(is_alone) {
+        0
+    } else {
+        most
+    }
+}
+
 /// How long a thread yields, in a wait, before it sleeps. Yielding finds the end of the wait sooner,
 /// and uses the processor.
 ///
@@ -23,15 +40,15 @@ pub(crate) fn sharpen() {
 pub(crate) struct YieldTime(Duration);
 
 impl YieldTime {
-    /// The longest.
-    pub(crate) const LONGEST: Self = Self(Duration::from_micros(50));
+    /// The longest: on virtual machines, sleeping and being woken takes up to a third of it.
+    pub(crate) const LONGEST: Self = Self(Duration::from_micros(200));
 
     /// The shortest: about as long as it takes to sleep and to be woken.
     const SHORTEST: Duration = Duration::from_micros(5);
 
     /// A longer wait, which includes the time to be woken, would not have ended while the thread
     /// yielded.
-    const LONG_WAIT: Duration = Duration::from_micros(100);
+    const LONG_WAIT: Duration = Duration::from_micros(400);
 
     /// Whether it has passed after this time.
     pub(crate) fn is_over(self, waited: Duration) -> bool {
@@ -57,7 +74,7 @@ mod tests {
     fn long_waits_shorten_it_and_a_short_one_restores_it() {
         let mut time = YieldTime::LONGEST;
         for _ in 0..8 {
-            let next = time.after(Duration::from_micros(200));
+            let next = time.after(2 * YieldTime::LONG_WAIT);
             assert!(next.0 < time.0 || next.0 == YieldTime::SHORTEST);
             time = next;
         }

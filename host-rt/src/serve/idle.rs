@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::Waiting;
-use crate::base::sleep::YieldTime;
+use crate::base::sleep::{YieldTime, spins};
 
-/// Polls that are followed only by a spin-loop hint.
+/// Polls that are followed only by a spin-loop hint, unless threads share a processor.
 const SPINS: u32 = 200;
 
 /// Divisor of the time waited so far: the duration of a sleep. So a sleep adds at most this part to
@@ -59,7 +59,7 @@ impl Idle {
     pub(super) fn wait(&mut self) {
         match self.waiting {
             Waiting::Sleep(time) => std::thread::sleep(time),
-            Waiting::Adaptive if self.spins < SPINS => {
+            Waiting::Adaptive if self.spins < spins(SPINS) => {
                 self.spins += 1;
                 std::hint::spin_loop();
             }

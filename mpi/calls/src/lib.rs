@@ -63,6 +63,10 @@ host_fn::host_functions! {
     /// Sends `data` and receives a message into `into`, as `mpi_send` and `mpi_recv` at a time.
     pub fn mpi_sendrecv(to: u32, send_tag: u32, data: &[u8], from: u32, recv_tag: u32, into: &mut [u8]) -> Received;
 
+    /// Sends to two ranks and receives from both, as two `mpi_sendrecv` at a time. Messages in the direction of `a`
+    /// have the tag `tag_a`, those in the direction of `b` the tag `tag_b`.
+    pub fn mpi_exchange(a: u32, tag_a: u32, to_a: &[u8], from_a: &mut [u8], b: u32, tag_b: u32, to_b: &[u8], from_b: &mut [u8]);
+
     /// Begins to send a message; returns its request, for `mpi_wait`.
     pub fn mpi_isend(to: u32, tag: u32, data: &[u8]) -> u64;
 
@@ -132,6 +136,30 @@ pub fn sendrecv<T: Element>(
     tag: u32,
 ) -> Result<Received, CallError> {
     mpi_sendrecv(to, tag, data.as_bytes(), from, tag, into.as_mut_bytes())
+}
+
+/// A neighbour of a rank, for [`exchange`].
+#[derive(Debug)]
+pub struct Neighbor<'a, T> {
+    /// Its rank.
+    pub rank: u32,
+    /// The tag of messages in its direction: of that to it, and of that from the other neighbour.
+    pub tag: u32,
+    /// What it gets.
+    pub send: &'a [T],
+    /// What it sends.
+    pub receive: &'a mut [T],
+}
+
+/// Sends to both neighbours and receives from both, in one call of the host: the exchange of a part that borders on
+/// two others. They may be the same rank, or this one, if the tags differ.
+///
+/// # Errors
+/// As for [`send`] and [`recv`].
+pub fn exchange<T: Element>(a: Neighbor<'_, T>, b: Neighbor<'_, T>) -> Result<(), CallError> {
+    let (to_a, from_a) = (a.send.as_bytes(), a.receive.as_mut_bytes());
+    let (to_b, from_b) = (b.send.as_bytes(), b.receive.as_mut_bytes());
+    mpi_exchange(a.rank, a.tag, to_a, from_a, b.rank, b.tag, to_b, from_b)
 }
 
 /// Begins to send `data`, which the kernel may change at once.

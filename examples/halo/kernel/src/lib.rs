@@ -12,7 +12,7 @@ use core::slice;
 
 use device_rt::thread;
 use host_fn::CallError;
-use mpi_calls::{Operation, allreduce, rank, sendrecv, size};
+use mpi_calls::{Neighbor, Operation, allreduce, exchange, rank, size};
 
 device_rt::image!();
 
@@ -103,8 +103,19 @@ impl Ring {
     fn exchange(&self, cells: &[i64]) -> Result<(i64, i64), CallError> {
         let (mut before, mut after) = ([0], [0]);
         let (first, last) = (&cells[..1], &cells[cells.len() - 1..]);
-        sendrecv(self.next, last, self.previous, &mut before, TO_NEXT)?;
-        sendrecv(self.previous, first, self.next, &mut after, TO_PREVIOUS)?;
+        let previous = Neighbor {
+            rank: self.previous,
+            tag: TO_PREVIOUS,
+            send: first,
+            receive: &mut before,
+        };
+        let next = Neighbor {
+            rank: self.next,
+            tag: TO_NEXT,
+            send: last,
+            receive: &mut after,
+        };
+        exchange(previous, next)?;
         Ok((before[0], after[0]))
     }
 }

@@ -7,8 +7,8 @@
 
 use device_rt::thread;
 use mpi_calls::{
-    ANY, Operation, allreduce, barrier, broadcast, irecv, isend, mpi_irecv, mpi_wait, rank, recv,
-    reduce, send, sendrecv, size,
+    ANY, Neighbor, Operation, allreduce, barrier, broadcast, exchange, irecv, isend, mpi_irecv,
+    mpi_wait, rank, recv, reduce, send, sendrecv, size,
 };
 
 device_rt::image!();
@@ -109,6 +109,22 @@ pub fn threads() {
     let mut own = [0; 2];
     let received = sendrecv(previous, &come, (me + 1) % ranks, &mut own, tag).unwrap();
     assert_eq!((own, received.tag, received.bytes), ([tag, me], tag, 8));
+    // Both ways at once.
+    let (mut before, mut after, next) = ([0; 2], [0; 2], (me + 1) % ranks);
+    let left = Neighbor {
+        rank: previous,
+        tag: 2 * tag,
+        send: &[me, 0],
+        receive: &mut before,
+    };
+    let right = Neighbor {
+        rank: next,
+        tag: 2 * tag + 1,
+        send: &[me, 1],
+        receive: &mut after,
+    };
+    exchange(left, right).unwrap();
+    assert_eq!((before, after), ([previous, 1], [next, 0]));
 }
 
 /// Receives less than was sent.

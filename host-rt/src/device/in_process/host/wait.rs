@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use shared_abi::host_arch::HostWait;
 
-use crate::base::sleep::YieldTime;
+use crate::base::sleep::{YieldTime, spins};
 
 /// The services to threads that wait for each other.
 pub(super) static SERVICES: HostWait = HostWait { wait, wake };
+
+/// Spins before a thread that waits for the host yields: about as long as a call to an idle host takes.
+const SPINS: u32 = 256;
 
 /// The longest wait for a word that nobody changes, if there are few threads: the thread then looks whether
 /// its program has ended.
@@ -91,7 +94,11 @@ pub(super) static THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// [`HostArch::pause`](shared_abi::host_arch::HostArch::pause)
 pub(super) unsafe extern "C" fn pause(attempt: u32) {
-    Wait::yield_or_sleep(attempt, |waited| {
+    let spins = spins(SPINS);
+    if attempt < spins {
+        return std::hint::spin_loop();
+    }
+    Wait::yield_or_sleep(attempt - spins, |waited| {
         // Relaxed: a rough estimate of the load.
         let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
         let sleep = (waited / SLEEP_DIVISOR).max(MIN_SLEEP);
