@@ -109,17 +109,18 @@ pub fn threads() {
     let mut own = [0; 2];
     let received = sendrecv(previous, &come, (me + 1) % ranks, &mut own, tag).unwrap();
     assert_eq!((own, received.tag, received.bytes), ([tag, me], tag, 8));
-    // Both ways at once.
+    // Both ways at once, with tags of their own.
+    let tags = [100 + 2 * tag, 101 + 2 * tag];
     let (mut before, mut after, next) = ([0; 2], [0; 2], (me + 1) % ranks);
     let left = Neighbor {
         rank: previous,
-        tag: 2 * tag,
+        tag: tags[0],
         send: &[me, 0],
         receive: &mut before,
     };
     let right = Neighbor {
         rank: next,
-        tag: 2 * tag + 1,
+        tag: tags[1],
         send: &[me, 1],
         receive: &mut after,
     };
