@@ -7,12 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+/// A digest, or the reason why there is none.
+pub(crate) type Outcome = Result<[u8; 32], io::Error>;
+
 /// A file and its result.
 struct Entry {
     path: PathBuf,
     /// Open from the first chunk to the digest.
     open: Mutex<Option<File>>,
-    result: OnceLock<Result<[u8; 32], io::Error>>,
+    result: OnceLock<Outcome>,
+    /// Whether this rank digests it.
+    is_here: bool,
 }
 
 /// All files, by path.
@@ -49,6 +54,37 @@ impl Files {
         }
     }
 
+    /// The same, of which one rank of several digests its share. A file that appears while the ranks look for
+    /// files changes no other's rank, because the path decides.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn of_rank(mut self, rank: u32, size: u32) -> Self {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        for entry in &mut self.entries {
+            let mut hasher = DefaultHasher::new();
+            entry.path.hash(&mut hasher);
+            entry.is_here = hasher.finish() % u64::from(size) == u64::from(rank);
+        }
+        let here = self.entries.iter().filter(|entry| entry.is_here);
+        let sizes = here.filter_map(|entry| fs::metadata(&entry.path).ok());
+        self.total_bytes = sizes.map(|metadata| metadata.len()).sum();
+        self
+    }
+
+    /// The results of this rank's files.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn results_here(&self) -> impl Iterator<Item = (&Path, &Outcome)> {
+        let here = self.entries.iter().filter(|entry| entry.is_here);
+        here.filter_map(|entry| Some((entry.path.as_path(), entry.result.get()?)))
+    }
+
+    /// Takes the result of another rank's file.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn set_result(&self, path: &Path, result: Outcome) {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.path == path) {
+            let _ = entry.result.set(result);
+        }
+    }
+
     /// Total bytes of all files, as far as the system reports them.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.total_bytes
@@ -61,11 +97,11 @@ impl Files {
 
     /// The next file that was not handed out yet.
     pub(crate) fn next(&self) -> u32 {
-        // Unreadable files have their result already.
+        // Those of other ranks are not for this one, and unreadable ones have their result already.
         loop {
             let next = self.next.fetch_add(1, Ordering::Relaxed);
             match self.entries.get(next as usize) {
-                Some(entry) if entry.result.get().is_some() => {}
+                Some(entry) if !entry.is_here || entry.result.get().is_some() => {}
                 Some(_) => return next,
                 None => return digest_calls::NONE,
             }
@@ -97,9 +133,7 @@ impl Files {
     }
 
     /// Paths with their digests or errors, in order. An unfinished file has neither.
-    pub(crate) fn results(
-        &self,
-    ) -> impl Iterator<Item = (&Path, Option<&Result<[u8; 32], io::Error>>)> {
+    pub(crate) fn results(&self) -> impl Iterator<Item = (&Path, Option<&Outcome>)> {
         self.entries
             .iter()
             .map(|entry| (entry.path.as_path(), entry.result.get()))
@@ -151,6 +185,7 @@ fn walk(path: &Path, named: bool, found: &mut Vec<Entry>) {
             path: path.to_owned(),
             open: Mutex::new(None),
             result: cell,
+            is_here: true,
         });
     };
     let metadata = if named {

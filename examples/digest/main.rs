@@ -6,6 +6,8 @@
 mod files;
 mod options;
 mod progress;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod summary;
 
 use std::process::ExitCode;
@@ -55,18 +57,29 @@ fn start(options: &Options) -> anyhow::Result<bool> {
 
 /// Digests everything; returns whether all files could be read.
 fn run(options: &Options) -> anyhow::Result<bool> {
+    #[cfg(feature = "mpi")]
+    if options.mpi {
+        return ranks::run(options);
+    }
+    let files = Arc::new(Files::find(&options.paths));
+    let summary = digest(options, &files)?;
+    summary::print(options.json, &files, &summary)?;
+    Ok(files.failures() == 0)
+}
+
+/// Digests files on the device.
+fn digest(options: &Options, files: &Arc<Files>) -> anyhow::Result<Summary> {
     let runtime = Runtime::builder(&options.device).build()?;
     let image = KERNEL.image(&runtime, options.image.as_deref())?;
 
-    let files = Arc::new(Files::find(&options.paths));
     let progress = progress::bar(files.total_bytes());
     let mut functions = Functions::new();
     {
-        let files = Arc::clone(&files);
+        let files = Arc::clone(files);
         functions.add(NextFile::bind(move || files.next()))?;
     }
     {
-        let (files, progress) = (Arc::clone(&files), progress.clone());
+        let (files, progress) = (Arc::clone(files), progress.clone());
         functions.add(ReadChunk::bind(move |file, buffer| {
             let read = files.read(file, buffer);
             if let Some(n) = read {
@@ -76,7 +89,7 @@ fn run(options: &Options) -> anyhow::Result<bool> {
         }))?;
     }
     {
-        let files = Arc::clone(&files);
+        let files = Arc::clone(files);
         functions.add(Report::bind(move |file, digest| {
             files.report(file, *digest)
         }))?;
@@ -107,7 +120,6 @@ fn run(options: &Options) -> anyhow::Result<bool> {
     counts.read(0, &mut per_thread)?;
     let mut samples = vec![0u32; (workers * SAMPLES) as usize];
     times.read(0, &mut samples)?;
-    let summary = Summary::new(&files, &report, &per_thread, &samples, SAMPLES as usize);
-    summary::print(options.json, &files, &summary)?;
-    Ok(files.failures() == 0)
+    let summary = Summary::new(files, &report, &per_thread, &samples, SAMPLES as usize);
+    Ok(summary)
 }

@@ -37,6 +37,11 @@ pub(crate) struct Options {
     #[arg(long, default_value = "256K", value_parser = chunk)]
     pub(crate) chunk: u64,
 
+    /// Share the files among the ranks of MPI; the first one prints all digests
+    #[cfg(feature = "mpi")]
+    #[arg(long)]
+    pub(crate) mpi: bool,
+
     /// Print one JSON object instead
     #[arg(long)]
     pub(crate) json: bool,

@@ -98,7 +98,7 @@ pub(crate) fn print(json: bool, files: &Files, summary: &Summary) -> io::Result<
     clippy::print_stderr,
     reason = "the standard output is for the digests alone"
 )]
-fn print_summary(summary: &Summary) {
+pub(crate) fn print_summary(summary: &Summary) {
     eprintln!(
         "{}, {}, {}, {:.0} requests/s, p50 {:.1} us, p99 {:.1} us",
         Count(summary.files as u64, "file"),

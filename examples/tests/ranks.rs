@@ -8,9 +8,9 @@ use std::process::{Command, Output};
 use host_rt::targets;
 use image_build::device::Toolchain;
 
-/// Runs `halo` on as many ranks as each part says, with its options.
-fn run(parts: &[(u32, &[&str])]) -> Output {
-    let example = common::example("halo");
+/// Runs an example on as many ranks as each part says, with its options.
+fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {
+    let example = common::example(example);
     let mut command = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()));
     for (name, value) in example.get_envs() {
         match value {
@@ -39,7 +39,7 @@ fn stderr(output: &Output) -> String {
 /// The lines that `halo` prints, in the order of cells.
 fn halo(device: &str, ranks: u32, more: &[&str]) -> Vec<String> {
     let args = ["--device", device, "--cells", "40", "--steps", "33"];
-    let output = run(&[(ranks, &[&args, more].concat())]);
+    let output = run("halo", &[(ranks, &[&args, more].concat())]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -89,8 +89,40 @@ fn heat_flows_the_same_on_one_rank_and_on_four() {
 }
 
 #[test]
+fn ranks_share_files_and_the_first_prints_their_digests() {
+    let paths = ["src", "absent", "Cargo.toml"];
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-rt");
+    let at = |path: &str| format!("{folder}/{path}");
+    let paths: Vec<_> = paths.iter().map(|path| at(path)).collect();
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let alone = run("digest", &[(1, &[&["--mpi"][..], &paths].concat())]);
+    let shared = run("digest", &[(3, &[&["--mpi"][..], &paths].concat())]);
+    let text = String::from_utf8_lossy(&shared.stdout);
+    assert_eq!(text, String::from_utf8_lossy(&alone.stdout));
+    assert!(text.lines().count() > 20, "{text}");
+    for output in [&alone, &shared] {
+        assert!(!output.status.success());
+        assert!(stderr(output).contains("absent: No such file or directory"));
+    }
+    // Each has digested some of them.
+    let counts = stderr(&shared)
+        .lines()
+        .filter(|line| line.contains(" requests/s, "))
+        .count();
+    assert_eq!(counts, 3, "{}", stderr(&shared));
+    let sums = Command::new("sha256sum")
+        .arg(at("Cargo.toml"))
+        .output()
+        .expect("sha256sum runs");
+    assert!(
+        text.contains(&*String::from_utf8_lossy(&sums.stdout)),
+        "{text}"
+    );
+}
+
+#[test]
 fn cells_that_cannot_be_shared_out_are_an_error() {
-    let output = run(&[(3, &["--cells", "40"])]);
+    let output = run("halo", &[(3, &["--cells", "40"])]);
     assert!(!output.status.success());
     let text = stderr(&output);
     assert!(
@@ -103,10 +135,11 @@ fn cells_that_cannot_be_shared_out_are_an_error() {
 fn a_rank_that_fails_ends_the_others() {
     // The kernels of the first two wait for cells of the third, for ever if nobody ends them.
     let steps = "--steps=1000000";
-    let output = run(&[
+    let parts: [(u32, &[&str]); 2] = [
         (2, &[steps, "--cells=999"]),
         (1, &["--image=/nowhere", steps, "--cells=999"]),
-    ]);
+    ];
+    let output = run("halo", &parts);
     assert!(!output.status.success());
     assert!(stderr(&output).contains("/nowhere"), "{}", stderr(&output));
 }

@@ -66,8 +66,17 @@ pub(crate) fn process_name(buffer: &mut Vec<u8>, process: u32) {
 
 /// A text, escaped, in quotes, at most [`MAX_TEXT`] bytes of it.
 pub(crate) fn text(buffer: &mut Vec<u8>, text: &str) {
-    let end = text.floor_char_boundary(MAX_TEXT);
-    let _ = serde_json::to_writer(buffer, &text[..end]); // A vector takes all.
+    buffer.push(b'"');
+    for &byte in &text.as_bytes()[..text.floor_char_boundary(MAX_TEXT)] {
+        match byte {
+            b'"' | b'\\' => buffer.extend([b'\\', byte]),
+            ..b' ' => {
+                let _ = write!(buffer, "\\u{byte:04x}"); // A vector takes all.
+            }
+            _ => buffer.push(byte),
+        }
+    }
+    buffer.push(b'"');
 }
 
 /// The fields of a span or event.

@@ -43,7 +43,12 @@ fn number(record: &Value, name: &str) -> f64 {
 #[test]
 fn an_entered_span_is_a_slice_of_its_thread() {
     let records = records_of(|| {
-        let outer = info_span!("outer", count = 3, text = "a \"quoted\" one", yes = true);
+        let outer = info_span!(
+            "outer",
+            count = 3,
+            text = "a \"quoted\" \\ one\n\u{1}",
+            yes = true
+        );
         let _outer = outer.enter();
         info_span!("inner", otel.name = "renamed").in_scope(|| ());
     });
@@ -54,7 +59,8 @@ fn an_entered_span_is_a_slice_of_its_thread() {
     assert_eq!(outer["name"], "outer");
     assert_eq!(outer["ph"], "X");
     assert_eq!(inner["tid"], outer["tid"]);
-    let expected = serde_json::json!({"count": 3, "text": "a \"quoted\" one", "yes": true});
+    let expected =
+        serde_json::json!({"count": 3, "text": "a \"quoted\" \\ one\n\u{1}", "yes": true});
     assert_eq!(outer["args"], expected);
     let end = |record| number(record, "ts") + number(record, "dur");
     assert!(number(outer, "ts") <= number(inner, "ts"), "{records:?}");

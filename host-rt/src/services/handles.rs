@@ -207,7 +207,7 @@ mod tests {
         let handles = Handles::new(3);
         let first = handles.insert(folder).unwrap();
         lock(&handles.table).next = LAST;
-        assert_eq!(handles.insert(folder).unwrap(), u64::from(LAST));
+        assert_eq!(handles.insert(folder).unwrap(), LAST.into());
         assert_eq!(handles.insert(folder).unwrap(), first + 1);
     }
 

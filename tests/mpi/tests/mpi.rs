@@ -16,6 +16,9 @@ const KERNEL: &str = "MPI_TESTS_KERNEL";
 /// The environment variable of ranks where one thread makes all calls of MPI.
 const ONE_THREAD: &str = "MPI_TESTS_ONE_THREAD";
 
+/// How the names of kernels in C begin.
+const IN_C: &str = "c_";
+
 /// A kernel that is launched when MPI has ended.
 const AFTER_THE_END: &str = "after_the_end";
 
@@ -28,6 +31,8 @@ const RIGHT: &[(&str, u32)] = &[
     ("requests", 1),
     ("together", 1),
     ("threads", 32),
+    ("c_messages", 1),
+    ("c_together", 1),
 ];
 
 /// Kernels with calls that fail, and what the first of them is.
@@ -37,6 +42,7 @@ const WRONG: &[(&str, &str)] = &[
         "receiving at most 80 bytes with tag 3 from rank 0: ",
     ),
     ("nonsense", "sending 1 byte with tag 0 to rank 1000: "),
+    ("c_wrong", "sending 4 bytes with tag 0 to rank 1000: "),
     (
         "hoard",
         "3 requests that no kernel has waited for take 3221227008 bytes of 4294967296, no room for 1073741824 bytes more",
@@ -122,7 +128,11 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = Runtime::builder("host")
         .deadline(Duration::from_secs(5))
         .build()?;
-    let program = runtime.load(&Image::open(env!("REVOFF_IMAGE_MPI"))?, &functions)?;
+    let image = match name.starts_with(IN_C) {
+        false => env!("REVOFF_IMAGE_MPI"),
+        true => env!("REVOFF_IMAGE_MPI_C"),
+    };
+    let program = runtime.load(&Image::open(image)?, &functions)?;
     let mut mpi = Some(mpi);
     let mut finish = || mpi.take().map_or(Ok(()), Mpi::finish);
     let kernel = if name == AFTER_THE_END {
@@ -136,7 +146,17 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         teams: 1,
         threads: known.map_or(1, |(_, threads)| *threads),
     };
-    let launch = if name == "requests" {
+    let launch = if name.starts_with(IN_C) {
+        let result = runtime.alloc(8)?;
+        // SAFETY: the kernel takes this, and the memory lives until it has ended.
+        let ended = unsafe { kernel.launch(grid, &[&result])? }.wait();
+        let mut line = [0u64];
+        result.read(0, &mut line)?;
+        if line != [1] {
+            return Err(format!("line {} of kernels.c found a wrong result", line[0]).into());
+        }
+        ended
+    } else if name == "requests" {
         let memory = runtime.alloc(2 * 8 * LONG)?;
         // SAFETY: the kernel takes these, and the memory lives until it has ended.
         unsafe { kernel.launch(grid, &[&memory, &LONG])? }.wait()
