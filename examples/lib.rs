@@ -1,13 +1,27 @@
-//! Shared by the example programs: finding the image of their kernel.
+//! Shared by the example programs: the log, and finding the image of their kernel.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use host_rt::targets::choose::{WayOut, to_build};
 use host_rt::targets::{Arch, DeviceArch};
-use host_rt::{Image, Runtime};
+use host_rt::{Image, Runtime, timeline};
 use image_build::device::{Assemblers, Toolchain};
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
+
+/// Shows errors in the log, with a timeline if the environment names a file for one.
+pub fn show_errors() {
+    let lines = fmt::layer().with_writer(io::stderr);
+    registry()
+        .with(lines.with_filter(LevelFilter::ERROR))
+        .with(timeline::layer())
+        .init();
+}
 
 /// The kernel of an example.
 #[derive(Clone, Copy, Debug)]

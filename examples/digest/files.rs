@@ -80,8 +80,10 @@ impl Files {
     /// Takes the result of another rank's file.
     #[cfg(feature = "mpi")]
     pub(crate) fn set_result(&self, path: &Path, result: Outcome) {
-        if let Some(entry) = self.entries.iter().find(|entry| entry.path == path) {
-            let _ = entry.result.set(result);
+        let bytes = path.as_os_str().as_bytes();
+        let key = |entry: &Entry| entry.path.as_os_str().as_bytes().cmp(bytes);
+        if let Ok(found) = self.entries.binary_search_by(key) {
+            let _ = self.entries[found].result.set(result);
         }
     }
 

@@ -16,11 +16,7 @@ use std::sync::Arc;
 use clap::Parser;
 use digest_calls::{NextFile, ReadChunk, Report};
 use examples::Kernel;
-use host_rt::{Functions, Grid, Runtime, timeline};
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt, registry};
+use host_rt::{Functions, Grid, Runtime};
 
 use crate::files::Files;
 use crate::options::Options;
@@ -35,7 +31,8 @@ const KERNEL: Kernel = Kernel {
 const SAMPLES: u64 = 4096;
 
 fn main() -> ExitCode {
-    match start(&Options::parse()) {
+    examples::show_errors();
+    match run(&Options::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -43,16 +40,6 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Shows errors in the log, with a timeline if the environment names a file for one, and runs the program.
-fn start(options: &Options) -> anyhow::Result<bool> {
-    let lines = fmt::layer().with_writer(std::io::stderr);
-    registry()
-        .with(lines.with_filter(LevelFilter::ERROR))
-        .with(timeline::layer()?)
-        .init();
-    run(options)
 }
 
 /// Digests everything; returns whether all files could be read.

@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "256K", value_parser = chunk)]
     pub(crate) chunk: u64,
 
-    /// Share the files among the ranks of MPI; the first one prints all digests
+    /// Share the files among the ranks of MPI; the first one prints all digests, and each its own summary
     #[cfg(feature = "mpi")]
     #[arg(long)]
     pub(crate) mpi: bool,

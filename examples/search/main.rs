@@ -18,12 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::Parser;
 use examples::Kernel;
 use host_rt::targets::count::Count;
-use host_rt::{Functions, Grid, Runtime, timeline};
+use host_rt::{Functions, Grid, Runtime};
 use search_calls::{Found, STOP, Search, Tally};
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt, registry};
 
 use crate::options::{Options, say};
 
@@ -36,23 +32,14 @@ const KERNEL: Kernel = Kernel {
 type Lines = Arc<Mutex<BTreeSet<(u64, u64)>>>;
 
 fn main() -> ExitCode {
-    match start(&Options::parse()) {
+    examples::show_errors();
+    match run(&Options::parse()) {
         Ok(status) => status,
         Err(error) => {
             say(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }
-}
-
-/// Shows errors in the log, with a timeline if the environment names a file for one, and runs the program.
-fn start(options: &Options) -> anyhow::Result<ExitCode> {
-    let lines = fmt::layer().with_writer(io::stderr);
-    registry()
-        .with(lines.with_filter(LevelFilter::ERROR))
-        .with(timeline::layer()?)
-        .init();
-    run(options)
 }
 
 fn run(options: &Options) -> anyhow::Result<ExitCode> {

@@ -4,7 +4,6 @@
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal};
 
-use revoff_timeline::TimelineError;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -24,25 +23,14 @@ pub struct FilterError {
     reason: ParseError,
 }
 
-/// Nothing is shown, since the environment has an invalid value.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// That of the filter.
-    #[error(transparent)]
-    Filter(#[from] FilterError),
-    /// That of the timeline's file.
-    #[error(transparent)]
-    Timeline(#[from] TimelineError),
-}
-
 /// Shows the log by the filter in the environment, or by `unset` if there is none, and writes the timeline that
 /// the environment names, unless the program has installed a subscriber.
 ///
 /// # Errors
-/// The environment has an invalid value. Nothing is shown then.
-pub fn show(unset: Option<&str>) -> Result<(), LogError> {
+/// The environment's filter is invalid. Nothing is shown then.
+pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
     let filter = filter(env::var(LOG), unset)?;
-    let timeline = revoff_timeline::layer()?;
+    let timeline = revoff_timeline::layer();
     if filter.is_none() && timeline.is_none() {
         return Ok(());
     }

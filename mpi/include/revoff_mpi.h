@@ -86,12 +86,12 @@ REVOFF_DEVICE static inline void revoff_mpi_add(revoff_mpi_call *call, void *add
     call->count++;
 }
 
-REVOFF_DEVICE static inline void revoff_mpi_number(revoff_mpi_call *call, uint32_t value)
+REVOFF_DEVICE static inline void revoff_mpi_u32(revoff_mpi_call *call, uint32_t value)
 {
     revoff_mpi_add(call, (void *)(uintptr_t)value, sizeof value, REVOFF_MAP_FIRSTPRIVATE_INT, 2);
 }
 
-REVOFF_DEVICE static inline void revoff_mpi_long(revoff_mpi_call *call, uint64_t value)
+REVOFF_DEVICE static inline void revoff_mpi_u64(revoff_mpi_call *call, uint64_t value)
 {
     revoff_mpi_add(call, (void *)(uintptr_t)value, sizeof value, REVOFF_MAP_FIRSTPRIVATE_INT, 3);
 }
@@ -107,7 +107,7 @@ REVOFF_DEVICE static inline void revoff_mpi_tofrom(revoff_mpi_call *call, void *
 }
 
 /* Makes the call. `reply` has `words` words of 8 bytes, the last of which is for the mark. */
-REVOFF_DEVICE static inline bool revoff_mpi_make(revoff_mpi_call *call, void (*fn)(void *),
+REVOFF_DEVICE static inline bool revoff_mpi_invoke(revoff_mpi_call *call, void (*fn)(void *),
                                                  uint64_t *reply, size_t words)
 {
     /* "returned", with the first byte lowest, as on all devices. */
@@ -119,32 +119,32 @@ REVOFF_DEVICE static inline bool revoff_mpi_make(revoff_mpi_call *call, void (*f
     return reply[words - 1] == mark;
 }
 
-/* As revoff_mpi_make, for a function without a result. */
-REVOFF_DEVICE static inline bool revoff_mpi_make_void(revoff_mpi_call *call, void (*fn)(void *))
+/* As revoff_mpi_invoke, for a function without a result. */
+REVOFF_DEVICE static inline bool revoff_mpi_invoke_void(revoff_mpi_call *call, void (*fn)(void *))
 {
     uint64_t reply[1];
 
-    return revoff_mpi_make(call, fn, reply, 1);
+    return revoff_mpi_invoke(call, fn, reply, 1);
 }
 
-/* As revoff_mpi_make, for a number; the reply has padding behind it. */
-REVOFF_DEVICE static inline bool revoff_mpi_make_number(revoff_mpi_call *call, void (*fn)(void *),
+/* As revoff_mpi_invoke, for a number; the reply has padding behind it. */
+REVOFF_DEVICE static inline bool revoff_mpi_invoke_number(revoff_mpi_call *call, void (*fn)(void *),
                                                         uint32_t *number)
 {
     uint64_t reply[2];
-    bool done = revoff_mpi_make(call, fn, reply, 2);
+    bool done = revoff_mpi_invoke(call, fn, reply, 2);
 
     if (done)
         *number = (uint32_t)reply[0];
     return done;
 }
 
-/* As revoff_mpi_make, for a message; `received` may be null. */
-REVOFF_DEVICE static inline bool revoff_mpi_make_received(revoff_mpi_call *call, void (*fn)(void *),
+/* As revoff_mpi_invoke, for a message; `received` may be null. */
+REVOFF_DEVICE static inline bool revoff_mpi_invoke_received(revoff_mpi_call *call, void (*fn)(void *),
                                                           revoff_mpi_received *received)
 {
     uint64_t reply[3];
-    bool done = revoff_mpi_make(call, fn, reply, 3);
+    bool done = revoff_mpi_invoke(call, fn, reply, 3);
 
     if (done && received) {
         received->from = (uint32_t)reply[0];
@@ -159,7 +159,7 @@ REVOFF_DEVICE static inline bool revoff_mpi_rank(uint32_t *rank)
 {
     revoff_mpi_call call;
     call.count = 0;
-    return revoff_mpi_make_number(&call, REVOFF_CALL(mpi_rank), rank);
+    return revoff_mpi_invoke_number(&call, REVOFF_CALL(mpi_rank), rank);
 }
 
 /** The number of ranks. */
@@ -167,7 +167,7 @@ REVOFF_DEVICE static inline bool revoff_mpi_size(uint32_t *size)
 {
     revoff_mpi_call call;
     call.count = 0;
-    return revoff_mpi_make_number(&call, REVOFF_CALL(mpi_size), size);
+    return revoff_mpi_invoke_number(&call, REVOFF_CALL(mpi_size), size);
 }
 
 /** Sends a message to a rank; returns when it has left, or when MPI has copied it. */
@@ -176,10 +176,10 @@ REVOFF_DEVICE static inline bool revoff_mpi_send(uint32_t to, uint32_t tag, cons
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_number(&call, to);
-    revoff_mpi_number(&call, tag);
+    revoff_mpi_u32(&call, to);
+    revoff_mpi_u32(&call, tag);
     revoff_mpi_to(&call, data, bytes);
-    return revoff_mpi_make_void(&call, REVOFF_CALL(mpi_send));
+    return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_send));
 }
 
 /**
@@ -191,10 +191,10 @@ REVOFF_DEVICE static inline bool revoff_mpi_recv(uint32_t from, uint32_t tag, vo
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_number(&call, from);
-    revoff_mpi_number(&call, tag);
+    revoff_mpi_u32(&call, from);
+    revoff_mpi_u32(&call, tag);
     revoff_mpi_tofrom(&call, data, bytes);
-    return revoff_mpi_make_received(&call, REVOFF_CALL(mpi_recv), received);
+    return revoff_mpi_invoke_received(&call, REVOFF_CALL(mpi_recv), received);
 }
 
 /** Sends a message and receives one, in one call of the host, both with this tag. */
@@ -204,13 +204,13 @@ REVOFF_DEVICE static inline bool revoff_mpi_sendrecv(uint32_t to, const void *da
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_number(&call, to);
-    revoff_mpi_number(&call, tag);
+    revoff_mpi_u32(&call, to);
+    revoff_mpi_u32(&call, tag);
     revoff_mpi_to(&call, data, bytes);
-    revoff_mpi_number(&call, from);
-    revoff_mpi_number(&call, tag);
+    revoff_mpi_u32(&call, from);
+    revoff_mpi_u32(&call, tag);
     revoff_mpi_tofrom(&call, into, room);
-    return revoff_mpi_make_received(&call, REVOFF_CALL(mpi_sendrecv), received);
+    return revoff_mpi_invoke_received(&call, REVOFF_CALL(mpi_sendrecv), received);
 }
 
 /** A neighbour of a rank, for revoff_mpi_exchange. */
@@ -235,12 +235,12 @@ REVOFF_DEVICE static inline bool revoff_mpi_exchange(const revoff_mpi_neighbor *
     revoff_mpi_call call;
     call.count = 0;
     for (int i = 0; i < 2; i++) {
-        revoff_mpi_number(&call, both[i]->rank);
-        revoff_mpi_number(&call, both[i]->tag);
+        revoff_mpi_u32(&call, both[i]->rank);
+        revoff_mpi_u32(&call, both[i]->tag);
         revoff_mpi_to(&call, both[i]->send, both[i]->bytes);
         revoff_mpi_tofrom(&call, both[i]->receive, both[i]->room);
     }
-    return revoff_mpi_make_void(&call, REVOFF_CALL(mpi_exchange));
+    return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_exchange));
 }
 
 /** Begins to send a message, which is copied; `request` is for revoff_mpi_wait. */
@@ -252,10 +252,10 @@ REVOFF_DEVICE static inline bool revoff_mpi_isend(uint32_t to, uint32_t tag, con
     uint64_t reply[2];
     bool done;
 
-    revoff_mpi_number(&call, to);
-    revoff_mpi_number(&call, tag);
+    revoff_mpi_u32(&call, to);
+    revoff_mpi_u32(&call, tag);
     revoff_mpi_to(&call, data, bytes);
-    done = revoff_mpi_make(&call, REVOFF_CALL(mpi_isend), reply, 2);
+    done = revoff_mpi_invoke(&call, REVOFF_CALL(mpi_isend), reply, 2);
     if (done)
         *request = reply[0];
     return done;
@@ -270,10 +270,10 @@ REVOFF_DEVICE static inline bool revoff_mpi_irecv(uint32_t from, uint32_t tag, s
     uint64_t reply[2];
     bool done;
 
-    revoff_mpi_number(&call, from);
-    revoff_mpi_number(&call, tag);
-    revoff_mpi_long(&call, bytes);
-    done = revoff_mpi_make(&call, REVOFF_CALL(mpi_irecv), reply, 2);
+    revoff_mpi_u32(&call, from);
+    revoff_mpi_u32(&call, tag);
+    revoff_mpi_u64(&call, bytes);
+    done = revoff_mpi_invoke(&call, REVOFF_CALL(mpi_irecv), reply, 2);
     if (done)
         *request = reply[0];
     return done;
@@ -288,9 +288,9 @@ REVOFF_DEVICE static inline bool revoff_mpi_wait(uint64_t request, void *data, s
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_long(&call, request);
+    revoff_mpi_u64(&call, request);
     revoff_mpi_tofrom(&call, data, bytes);
-    return revoff_mpi_make_received(&call, REVOFF_CALL(mpi_wait), received);
+    return revoff_mpi_invoke_received(&call, REVOFF_CALL(mpi_wait), received);
 }
 
 /** Waits until all ranks have called it. */
@@ -298,7 +298,7 @@ REVOFF_DEVICE static inline bool revoff_mpi_barrier(void)
 {
     revoff_mpi_call call;
     call.count = 0;
-    return revoff_mpi_make_void(&call, REVOFF_CALL(mpi_barrier));
+    return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_barrier));
 }
 
 /** Copies the data of the rank `root` to all others. */
@@ -306,9 +306,9 @@ REVOFF_DEVICE static inline bool revoff_mpi_broadcast(uint32_t root, void *data,
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_number(&call, root);
+    revoff_mpi_u32(&call, root);
     revoff_mpi_tofrom(&call, data, bytes);
-    return revoff_mpi_make_void(&call, REVOFF_CALL(mpi_broadcast));
+    return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_broadcast));
 }
 
 /** Combines the elements of all ranks; the result replaces those of the rank `root`. */
@@ -317,11 +317,11 @@ REVOFF_DEVICE static inline bool revoff_mpi_reduce(uint32_t root, uint32_t kind,
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_number(&call, root);
-    revoff_mpi_number(&call, kind);
-    revoff_mpi_number(&call, operation);
+    revoff_mpi_u32(&call, root);
+    revoff_mpi_u32(&call, kind);
+    revoff_mpi_u32(&call, operation);
     revoff_mpi_tofrom(&call, data, bytes);
-    return revoff_mpi_make_void(&call, REVOFF_CALL(mpi_reduce));
+    return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_reduce));
 }
 
 /** Combines the elements of all ranks; the result replaces those of each. */
@@ -330,10 +330,10 @@ REVOFF_DEVICE static inline bool revoff_mpi_allreduce(uint32_t kind, uint32_t op
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_number(&call, kind);
-    revoff_mpi_number(&call, operation);
+    revoff_mpi_u32(&call, kind);
+    revoff_mpi_u32(&call, operation);
     revoff_mpi_tofrom(&call, data, bytes);
-    return revoff_mpi_make_void(&call, REVOFF_CALL(mpi_allreduce));
+    return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_allreduce));
 }
 
 #endif

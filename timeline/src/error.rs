@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::TRACE;
 
-/// There can be no timeline.
+/// The timeline cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimelineError {

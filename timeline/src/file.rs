@@ -3,30 +3,46 @@
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use crate::TRACE;
 use crate::error::TimelineError;
+use crate::lock::lock;
 use crate::record::{Record, process_name};
 use crate::records::Records;
 
 /// Maximum bytes of a file: viewers hardly show longer ones.
 const MAX_BYTES: u64 = 2 << 30;
 
+/// How often the records of all threads are written: those of a program that is killed are lost.
+const INTERVAL: Duration = Duration::from_secs(1);
+
 /// A file to which all threads write.
 pub(crate) struct TimelineFile {
     path: PathBuf,
     process: u32,
-    out: Mutex<Out>,
-    /// The records of all threads.
-    threads: Mutex<Vec<Arc<Mutex<Records>>>>,
+    state: Mutex<State>,
+    threads: Mutex<Vec<Arc<Records>>>,
+    /// The number of the next arrow, or slice without a thread.
+    next: AtomicU64,
+}
+
+enum State {
+    /// The file is created with the first record, or by [`TimelineFile::open`].
+    New,
+    Open(Out),
+    Ended,
 }
 
 struct Out {
-    /// `None` at the end, and after an error.
-    file: Option<File>,
+    file: File,
+    path: PathBuf,
+    is_regular: bool,
     written: u64,
 }
 
@@ -39,49 +55,52 @@ enum EndError {
     TooLong,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Creates the file, or one with the first number after its name that nobody writes: another process, or a library of
-/// this one that contains this code as well.
-fn create_unlocked(path: PathBuf) -> io::Result<(File, PathBuf)> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    let mut place = path.clone();
-    for number in 2.. {
-        let file = options.open(&place)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // A device or a pipe has no length.
-                if file.metadata()?.is_file() {
-                    file.set_len(0)?;
-                }
-                return Ok((file, place));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {
-                let mut name = path.clone().into_os_string();
-                name.push(format!(".{number}"));
-                place = PathBuf::from(name);
-            }
-        }
-    }
-    unreachable!("no process has that many files")
-}
-
 impl TimelineFile {
-    /// Creates a file of that name, in which `%p` stands for the process. It is complete when the process exits. If
-    /// another process writes the file, this one has a number after its name.
-    pub(crate) fn create(name: &OsStr) -> Result<&'static Self, TimelineError> {
+    /// A file of that name, in which `%p` stands for the process.
+    pub(crate) fn new(name: &OsStr) -> &'static Self {
         let process = process::id();
         let path = match name.to_str() {
             Some(name) => PathBuf::from(name.replace("%p", &process.to_string())),
             None => PathBuf::from(name),
         };
-        let file = Self::create_at(path.clone(), process)
-            .map_err(|reason| TimelineError::Create { path, reason })?;
-        let file: &'static Self = Box::leak(Box::new(file));
+        Box::leak(Box::new(Self {
+            path,
+            process,
+            state: Mutex::new(State::New),
+            threads: Mutex::default(),
+            next: AtomicU64::new(1),
+        }))
+    }
+
+    /// Creates the file, unless that has been tried.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub(crate) fn open(&'static self) -> Result<(), TimelineError> {
+        let mut state = lock(&self.state);
+        if let State::New = *state {
+            *state = State::Ended;
+            *state = State::Open(self.create()?);
+        }
+        Ok(())
+    }
+
+    fn create(&'static self) -> Result<Out, TimelineError> {
+        let mut out = Out::create(&self.path)?;
+        let mut begin = b"[\n".to_vec();
+        process_name(&mut begin, self.process);
+        if let Err(EndError::Io(reason)) = out.write(&begin) {
+            let path = out.path;
+            return Err(TimelineError::Create { path, reason });
+        }
+        // Without this thread, records are written when a thread has many, and at the end.
+        let writer = thread::Builder::new().name("timeline".to_owned());
+        let _ = writer.spawn(|| {
+            while self.is_open() {
+                thread::sleep(INTERVAL);
+                self.write_all();
+            }
+        });
         extern "C" fn end() {
             // In a child that was forked while it was locked, nobody unlocks it.
             if let Ok(file) = crate::FILE.try_lock()
@@ -90,26 +109,24 @@ impl TimelineFile {
                 file.end();
             }
         }
-        // SAFETY: `end` needs nothing that ends before the process: `file` lives as long. In a library that is
-        // closed, it runs then.
+        // SAFETY: `end` may run at any time of a process's end, and when a library that contains it is closed: it
+        // uses statics only, which no destructor ends, and nothing in it panics.
         unsafe { libc::atexit(end) };
-        Ok(file)
+        Ok(out)
     }
 
-    fn create_at(path: PathBuf, process: u32) -> io::Result<Self> {
-        let (mut file, path) = create_unlocked(path)?;
-        let mut begin = b"[\n".to_vec();
-        process_name(&mut begin, process);
-        file.write_all(&begin)?;
-        Ok(Self {
-            path,
-            process,
-            out: Mutex::new(Out {
-                file: Some(file),
-                written: begin.len() as u64,
-            }),
-            threads: Mutex::default(),
-        })
+    /// Its name, without a number after it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(*lock(&self.state), State::Open(_))
+    }
+
+    /// A child that was forked has copies of records that the parent writes, and of locks that nobody unlocks.
+    fn is_forked(&self) -> bool {
+        self.process != process::id()
     }
 
     /// A record's beginning, with this process.
@@ -122,67 +139,144 @@ impl TimelineFile {
         Record::new(buffer, kind, self.process, thread)
     }
 
-    pub(crate) fn add_thread(&self, records: &Arc<Mutex<Records>>) {
-        lock(&self.threads).push(Arc::clone(records));
+    /// An identifier of an arrow or of a slice, also among the files of other processes.
+    pub(crate) fn new_id(&self) -> String {
+        // Relaxed: only distinct.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        format!("{}.{number}", self.process)
+    }
+
+    pub(crate) fn add_thread(&self, number: u32) -> Arc<Records> {
+        let records = Arc::new(Records::new(self.process, number));
+        if !self.is_forked() {
+            lock(&self.threads).push(Arc::clone(&records));
+        }
+        records
     }
 
     /// Writes the records of a thread that ends.
-    pub(crate) fn remove_thread(&self, records: &Arc<Mutex<Records>>) {
-        lock(&self.threads).retain(|other| !Arc::ptr_eq(other, records));
-        self.write(&mut lock(records).bytes);
-    }
-
-    /// Writes and clears `records`. After an error, records are dropped.
-    pub(crate) fn write(&self, records: &mut Vec<u8>) {
-        // A child that was forked has copies of records that the parent writes.
-        if self.process == process::id() {
-            let mut out = lock(&self.out);
-            if let Err(error) = out.write(records) {
-                out.file = None;
-                drop(out);
-                self.report(&error);
-            }
+    pub(crate) fn remove_thread(&'static self, records: &Arc<Records>) {
+        if self.is_forked() {
+            return;
         }
-        records.clear();
+        records.write(|records| self.write(records));
+        lock(&self.threads).retain(|other| !Arc::ptr_eq(other, records));
     }
 
-    #[cfg(test)]
-    pub(crate) fn is_open(&self) -> bool {
-        lock(&self.out).file.is_some()
+    /// Writes the records of all threads.
+    fn write_all(&'static self) {
+        let threads = lock(&self.threads).clone();
+        for records in &threads {
+            records.write(|records| self.write(records));
+        }
+    }
+
+    /// Writes records. After an error, records are dropped.
+    pub(crate) fn write(&'static self, records: &[u8]) {
+        if records.is_empty() || self.is_forked() {
+            return;
+        }
+        if let Err(error) = self.open() {
+            return report(&error.to_string());
+        }
+        let mut state = lock(&self.state);
+        let State::Open(out) = &mut *state else {
+            return;
+        };
+        let result = out.write(records);
+        if let Err(error) = result {
+            let message = format!("{TRACE}={:?}: the timeline ends here ({error})", out.path);
+            *state = State::Ended;
+            drop(state);
+            report(&message);
+        }
     }
 
     /// Writes all records, and the end.
-    pub(crate) fn end(&self) {
-        if self.process != process::id() {
+    pub(crate) fn end(&'static self) {
+        if self.is_forked() {
             return;
         }
-        for records in &*lock(&self.threads) {
-            self.write(&mut lock(records).bytes);
-        }
+        self.write_all();
         // The last record has no comma after it.
         let mut end = Vec::new();
         process_name(&mut end, self.process);
         end.truncate(end.len() - 2);
         end.extend(b"\n]\n");
-        self.write(&mut end);
-        lock(&self.out).file = None;
-    }
-
-    #[expect(clippy::print_stderr, reason = "a log would be a part of the timeline")]
-    fn report(&self, error: &EndError) {
-        eprintln!("{TRACE}={:?}: the timeline ends here ({error})", self.path);
+        let state = std::mem::replace(&mut *lock(&self.state), State::Ended);
+        if let State::Open(mut out) = state
+            && let Err(error) = out.write(&end)
+        {
+            report(&format!(
+                "{TRACE}={:?}: the end is missing ({error})",
+                out.path
+            ));
+        }
     }
 }
 
+/// Prints a message. A log would be a part of the timeline.
+fn report(message: &str) {
+    // The standard error may be on the same full disk.
+    let _ = writeln!(io::stderr(), "{message}");
+}
+
 impl Out {
+    /// Creates the file, or the first of `FILE.2` and so on that nobody writes: another process, or a library of
+    /// this one that contains this code as well.
+    fn create(name: &Path) -> Result<Self, TimelineError> {
+        let mut path = name.to_owned();
+        for number in 2.. {
+            match Self::try_create(&path) {
+                Ok(Some((file, is_regular))) => {
+                    return Ok(Self {
+                        file,
+                        path,
+                        is_regular,
+                        written: 0,
+                    });
+                }
+                Ok(None) => {
+                    path = name.to_owned();
+                    path.as_mut_os_string().push(format!(".{number}"));
+                }
+                Err(reason) => return Err(TimelineError::Create { path, reason }),
+            }
+        }
+        unreachable!("no process has that many files")
+    }
+
+    /// The empty file, and whether it is a regular one; `None` if another process writes it.
+    fn try_create(path: &Path) -> io::Result<Option<(File, bool)>> {
+        let mut options = OpenOptions::new();
+        let file = options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        let is_regular = file.metadata()?.is_file();
+        if is_regular {
+            // Some file systems have no locks.
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                return Ok(None);
+            }
+            file.set_len(0)?;
+        }
+        Ok(Some((file, is_regular)))
+    }
+
     fn write(&mut self, records: &[u8]) -> Result<(), EndError> {
-        let Some(file) = &mut self.file else {
-            return Ok(());
-        };
-        self.written += records.len() as u64;
-        if self.written > MAX_BYTES {
+        if self.written + records.len() as u64 > MAX_BYTES {
             return Err(EndError::TooLong);
         }
-        Ok(file.write_all(records)?)
+        if let Err(error) = self.file.write_all(records) {
+            if self.is_regular {
+                // Without a part of a record at the end.
+                let _ = self.file.set_len(self.written);
+            }
+            return Err(error.into());
+        }
+        self.written += records.len() as u64;
+        Ok(())
     }
 }

@@ -2,110 +2,75 @@
 
 use std::cell::Cell;
 
-use rustix::time::{ClockId, clock_gettime};
+use tracing::Metadata;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
-use tracing::{Level, Metadata};
-use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Filter};
 
+use crate::clock::last_tick;
 use crate::file::TimelineFile;
-use crate::thread::add_skipped;
+use crate::thread::skip;
 
-/// The crate whose spans of all levels are shown; of others, those of levels up to `DEBUG`.
-const OURS: &str = "host_rt";
-
-/// The time in which a thread shows at most [`MOST`] spans of the level `TRACE`, in nanoseconds: a record takes longer than
-/// the shortest calls, and nobody looks at a million of them.
+/// The time in which a thread shows at most [`MAX_PER_WINDOW`] calls and copies, in nanoseconds: a record takes longer
+/// than the shortest of them.
 const WINDOW: u64 = 16_000_000;
 
 /// See [`WINDOW`].
-const MOST: u32 = 512;
+const MAX_PER_WINDOW: u32 = 512;
 
-/// Shows spans by level, and not too many.
-pub(crate) struct Thinned {
-    file: &'static TimelineFile,
-    targets: Targets,
-}
+/// The most verbose level that is shown.
+const LEVEL: LevelFilter = LevelFilter::DEBUG;
 
-/// A thread's spans of the level `TRACE`.
-#[derive(Clone, Copy)]
-struct Window {
-    /// Its number.
-    number: u64,
-    shown: u32,
-    skipped: u64,
-}
+/// Shows spans up to a level, and not too many calls and copies.
+pub(crate) struct SpanFilter(&'static TimelineFile);
 
 thread_local! {
-    static WINDOWS: Cell<Window> = const {
-        Cell::new(Window {
-            number: 0,
-            shown: 0,
-            skipped: 0,
-        })
-    };
+    /// The number of this thread's last window, and the spans that were shown in it.
+    static WINDOWS: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
 }
 
-impl Thinned {
+impl SpanFilter {
     pub(crate) fn new(file: &'static TimelineFile) -> Self {
-        let targets = Targets::new().with_default(LevelFilter::DEBUG);
-        Self {
-            file,
-            targets: targets.with_target(OURS, LevelFilter::TRACE),
-        }
-    }
-
-    fn may_show(&self, metadata: &Metadata<'_>) -> bool {
-        self.targets
-            .would_enable(metadata.target(), metadata.level())
+        Self(file)
     }
 
     /// Whether this thread shows another span now.
     fn has_room(&self) -> bool {
-        // By a clock that is read faster, and has the resolution of the system's tick.
-        let now = clock_gettime(ClockId::MonotonicCoarse);
-        let now = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
-        let mut window = WINDOWS.get();
-        if window.number != now / WINDOW {
-            if window.skipped > 0 {
-                add_skipped(self.file, window.skipped);
-            }
-            window = Window {
-                number: now / WINDOW,
-                shown: 0,
-                skipped: 0,
-            };
-        }
-        let has_room = window.shown < MOST;
+        let window = last_tick() / WINDOW;
+        let shown = match WINDOWS.get() {
+            (last, shown) if last == window => shown,
+            _ => 0,
+        };
+        let has_room = shown < MAX_PER_WINDOW;
         if has_room {
-            window.shown += 1;
+            WINDOWS.set((window, shown + 1));
         } else {
-            window.skipped += 1;
+            skip(self.0);
         }
-        WINDOWS.set(window);
         has_room
     }
 }
 
-fn is_thinned(metadata: &Metadata<'_>) -> bool {
-    metadata.is_span() && *metadata.level() == Level::TRACE
+/// Whether there may be too many of these spans.
+fn is_frequent(metadata: &Metadata<'_>) -> bool {
+    let is_ours = metadata.target().starts_with("host_rt::");
+    metadata.is_span() && is_ours && matches!(metadata.name(), "call" | "copy")
 }
 
-impl<S> Filter<S> for Thinned {
+impl<S> Filter<S> for SpanFilter {
     fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        self.may_show(metadata) && (!is_thinned(metadata) || self.has_room())
+        *metadata.level() <= LEVEL && (!is_frequent(metadata) || self.has_room())
     }
 
     fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
-        match self.may_show(metadata) {
+        match *metadata.level() <= LEVEL {
             false => Interest::never(),
-            true if is_thinned(metadata) => Interest::sometimes(),
+            true if is_frequent(metadata) => Interest::sometimes(),
             true => Interest::always(),
         }
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::TRACE)
+        Some(LEVEL)
     }
 }

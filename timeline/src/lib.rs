@@ -5,7 +5,8 @@
 //!
 //! A span becomes a slice of the thread that enters it, each time. A span that no thread enters becomes a slice of its
 //! own, from its creation to its end. A span's field `otel.name`, by which OpenTelemetry renames spans, is its name
-//! here, too. A span that [follows](tracing::Span::follows_from) another has an arrow from the other's end to its begin.
+//! here, too. Between spans that threads enter, an arrow leads from the end of one to the begin of one that
+//! [follows](tracing::Span::follows_from) it.
 //!
 //! A program without a subscriber of `tracing` gets one by [`install`], which host-rt calls. A program with its own
 //! adds [`layer`] to it:
@@ -13,8 +14,7 @@
 //! ```
 //! use tracing_subscriber::layer::SubscriberExt;
 //!
-//! let subscriber = tracing_subscriber::registry().with(revoff_timeline::layer()?);
-//! # Ok::<(), revoff_timeline::TimelineError>(())
+//! let subscriber = tracing_subscriber::registry().with(revoff_timeline::layer());
 //! ```
 //!
 //! | file | job |
@@ -25,12 +25,15 @@
 //! | `thread` | the records of the thread, and the spans that it has entered |
 //! | `records` | the records of a thread until they are written |
 //! | `file` | the file |
+//! | `clock`, `lock` | utilities |
 //! | `error` | [`TimelineError`] |
 
+mod clock;
 mod error;
 mod file;
 mod filter;
 mod layer;
+mod lock;
 mod record;
 mod records;
 #[cfg(test)]
@@ -38,82 +41,74 @@ mod tests;
 mod thread;
 
 use std::env;
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use tracing::Subscriber;
 use tracing::dispatcher::has_been_set;
+use tracing::subscriber::set_global_default;
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry;
 use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::util::SubscriberInitExt;
 
 pub use self::error::TimelineError;
 use self::file::TimelineFile;
-use self::filter::Thinned;
+use self::filter::SpanFilter;
 use self::layer::Timeline;
+use self::lock::lock;
 
 /// The variable with the file; empty for no timeline.
 const TRACE: &str = "REVOFF_TRACE";
 
-/// The file of this process.
+/// The file of this process, if a layer writes it.
 static FILE: Mutex<Option<&'static TimelineFile>> = Mutex::new(None);
 
-fn lock_file() -> MutexGuard<'static, Option<&'static TimelineFile>> {
-    FILE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The file that the environment names, if it does.
+fn file(file: &mut Option<&'static TimelineFile>) -> Option<&'static TimelineFile> {
+    if file.is_none() {
+        let name = env::var_os(TRACE).filter(|name| !name.is_empty())?;
+        *file = Some(TimelineFile::new(&name));
+    }
+    *file
 }
 
-/// The name of the file, if there shall be one.
-fn name() -> Option<OsString> {
-    env::var_os(TRACE).filter(|name| !name.is_empty())
-}
-
-/// A layer that writes the timeline, if the environment names a file.
-///
-/// # Errors
-/// The file cannot be created.
-pub fn layer<S>() -> Result<Option<impl Layer<S>>, TimelineError>
+/// A layer that writes the timeline, if the environment names a file. The file is created with its first record.
+pub fn layer<S>() -> Option<impl Layer<S>>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    let Some(name) = name() else { return Ok(None) };
-    let mut file = lock_file();
-    if file.is_none() {
-        *file = Some(TimelineFile::create(&name)?);
-    }
-    Ok(file.map(layer_of))
+    file(&mut lock(&FILE)).map(layer_of)
 }
 
 fn layer_of<S>(file: &'static TimelineFile) -> impl Layer<S>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    Timeline::new(file).with_filter(Thinned::new(file))
+    Timeline::new(file).with_filter(SpanFilter::new(file))
 }
 
-/// Installs a subscriber that writes the timeline, if the environment names a file, unless the program has made the
-/// [`layer`].
+/// Creates the file that the environment names, if it does, and installs a subscriber that writes it, unless the
+/// program has made the [`layer`].
 ///
 /// # Errors
 /// The file cannot be created, or the program has a subscriber without the layer.
 pub fn install() -> Result<(), TimelineError> {
-    let Some(name) = name() else { return Ok(()) };
-    let mut file = lock_file();
-    if file.is_some() {
+    let mut known = lock(&FILE);
+    if let Some(file) = *known {
+        return file.open();
+    }
+    let Some(new) = file(&mut known) else {
         return Ok(());
-    }
-    let other = || TimelineError::OtherSubscriber {
-        path: PathBuf::from(&name),
     };
-    if has_been_set() {
-        return Err(other());
+    let installed = match has_been_set() {
+        true => Err(()),
+        false => set_global_default(registry().with(layer_of(new))).map_err(drop),
+    };
+    if installed.is_err() {
+        *known = None;
+        return Err(TimelineError::OtherSubscriber {
+            path: new.path().to_owned(),
+        });
     }
-    let created = TimelineFile::create(&name)?;
-    *file = Some(created);
-    registry()
-        .with(layer_of(created))
-        .try_init()
-        .map_err(|_| other())
+    new.open()
 }

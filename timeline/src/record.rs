@@ -29,11 +29,6 @@ impl<'b> Record<'b> {
         self
     }
 
-    pub(crate) fn number(mut self, name: &str, value: u64) -> Self {
-        self.print(format_args!(r#","{name}":{value}"#));
-        self
-    }
-
     pub(crate) fn text(mut self, name: &str, value: &str) -> Self {
         self.print(format_args!(r#","{name}":"#));
         text(self.0, value);
@@ -80,46 +75,98 @@ pub(crate) fn text(buffer: &mut Vec<u8>, text: &str) {
 }
 
 /// The fields of a span or event.
-#[derive(Default)]
+#[derive(Clone)]
 pub(crate) struct Fields {
-    /// Those that are shown, as members of an object without its braces.
-    pub(crate) args: Vec<u8>,
-    /// The field that replaces the name.
-    pub(crate) name: Option<String>,
+    /// Names and values, as in JSON.
+    values: Vec<(&'static str, Vec<u8>)>,
+    /// The value of the field that replaces the name.
+    name: Option<String>,
+    /// That field.
+    name_field: &'static str,
 }
 
 impl Fields {
-    fn key(&mut self, name: &str) -> &mut Vec<u8> {
-        if !self.args.is_empty() {
-            self.args.push(b',');
-        }
-        text(&mut self.args, name);
-        self.args.push(b':');
-        &mut self.args
+    /// None yet. OpenTelemetry renames spans by the same field.
+    pub(crate) fn of_span() -> Self {
+        Self::named_by("otel.name")
     }
 
-    fn print(&mut self, name: &str, value: Arguments<'_>) {
-        let _ = self.key(name).write_fmt(value); // A vector takes all.
+    /// None yet.
+    pub(crate) fn of_event() -> Self {
+        Self::named_by("message")
+    }
+
+    fn named_by(name_field: &'static str) -> Self {
+        Self {
+            values: Vec::new(),
+            name: None,
+            name_field,
+        }
+    }
+
+    /// The name of the span or event, which is `name` unless a field replaces it.
+    pub(crate) fn name_or<'n>(&'n self, name: &'n str) -> &'n str {
+        self.name.as_deref().unwrap_or(name)
+    }
+
+    /// The fields as members of an object, without its braces.
+    pub(crate) fn args(&self) -> Vec<u8> {
+        let mut args = Vec::new();
+        for (name, value) in &self.values {
+            if !args.is_empty() {
+                args.push(b',');
+            }
+            text(&mut args, name);
+            args.push(b':');
+            args.extend(value);
+        }
+        args
+    }
+
+    /// Replaces and adds those of `later`.
+    pub(crate) fn merge(&mut self, later: Self) {
+        for (name, value) in later.values {
+            self.set(name, value);
+        }
+        self.name = later.name.or(self.name.take());
+    }
+
+    fn set(&mut self, name: &'static str, value: Vec<u8>) {
+        match self.values.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => self.values.push((name, value)),
+        }
     }
 }
 
 impl Visit for Fields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        match value.is_finite() {
+            true => self.set(field.name(), value.to_string().into_bytes()),
+            // JSON has no such numbers.
+            false => self.record_str(field, &value.to_string()),
+        }
+    }
+
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.print(field.name(), format_args!("{value}"));
+        self.set(field.name(), value.to_string().into_bytes());
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.print(field.name(), format_args!("{value}"));
+        self.set(field.name(), value.to_string().into_bytes());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.print(field.name(), format_args!("{value}"));
+        self.set(field.name(), value.to_string().into_bytes());
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        match field.name() {
-            "otel.name" | "message" => self.name = Some(value.to_owned()),
-            name => text(self.key(name), value),
+        if field.name() == self.name_field {
+            self.name = Some(value.to_owned());
+        } else {
+            let mut json = Vec::new();
+            text(&mut json, value);
+            self.set(field.name(), json);
         }
     }
 

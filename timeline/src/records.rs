@@ -1,34 +1,62 @@
 //! The records of a thread until they are written.
 
-/// Bytes of records that a thread keeps; more are written.
-const KEPT: usize = 16 << 10;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Nanoseconds after which a thread writes its records: those of a program that is killed are lost.
-const MAX_AGE: u64 = 1_000_000_000;
+use crate::clock::now;
+use crate::lock::lock;
+use crate::record::Record;
 
-/// Records that are not written yet. The thread that they belong to locks them, and at the end the one that
-/// exits.
+/// Bytes that a thread keeps; more are written.
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// Records that are not written yet.
 pub(crate) struct Records {
-    pub(crate) bytes: Vec<u8>,
-    /// When they were written last, in nanoseconds.
-    written: u64,
+    bytes: Mutex<Vec<u8>>,
+    /// Spans that were skipped since the last mark.
+    skipped: AtomicU64,
+    process: u32,
+    thread: u32,
 }
 
 impl Records {
-    pub(crate) fn new(now: u64) -> Self {
+    pub(crate) fn new(process: u32, thread: u32) -> Self {
         Self {
-            bytes: Vec::new(),
-            written: now,
+            bytes: Mutex::default(),
+            skipped: AtomicU64::new(0),
+            process,
+            thread,
         }
     }
 
-    /// Whether they are to be written now.
-    pub(crate) fn must_be_written(&mut self, now: u64) -> bool {
-        // The first ones may be older than the thread is known.
-        let must = self.bytes.len() >= KEPT || now.saturating_sub(self.written) >= MAX_AGE;
-        if must {
-            self.written = now;
+    /// Adds what `add` appends, and writes all records with `write` if they are many.
+    pub(crate) fn add(&self, add: impl FnOnce(&mut Vec<u8>), write: impl FnOnce(&[u8])) {
+        let mut bytes = lock(&self.bytes);
+        add(&mut bytes);
+        if bytes.len() >= BUFFER_BYTES {
+            write(&bytes);
+            bytes.clear();
         }
-        must
+    }
+
+    /// Counts a span that is skipped.
+    pub(crate) fn skip(&self) {
+        // Relaxed, also below: a count that orders nothing.
+        self.skipped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Writes all records with `write`, and a mark that counts the spans that were skipped. They stay locked
+    /// meanwhile: who finds none then knows that they are written.
+    pub(crate) fn write(&self, write: impl FnOnce(&[u8])) {
+        let mut bytes = lock(&self.bytes);
+        let skipped = self.skipped.swap(0, Ordering::Relaxed);
+        if skipped > 0 {
+            let record = Record::new(&mut bytes, "i", self.process, self.thread);
+            let name = format!("{skipped} spans skipped");
+            let record = record.time("ts", now()).text("s", "t");
+            record.text("name", &name).end(&[]);
+        }
+        write(&bytes);
+        bytes.clear();
     }
 }

@@ -19,12 +19,13 @@ pub(crate) fn sharpen() {
 }
 
 /// The number of times that a waiting thread spins before it yields: `most`, or none if the process is bound to one
-/// processor, as `mpirun` binds ranks. There, spinning delays the thread that it waits for.
+/// processor, as `mpirun` binds ranks. There, spinning delays the thread that it waits for. The first call, when a
+/// device is opened, decides.
 pub(crate) fn spins(most: u32) -> u32 {
-    static IS_ALONE: OnceLock<bool> = OnceLock::new();
+    static IS_SINGLE_CPU: OnceLock<bool> = OnceLock::new();
     // Asked of the main thread: others may be bound to a processor each.
-    let is_alone = || sched_getaffinity(Some(getpid())).is_ok_and(|set| set.count() == 1);
-    if *IS_ALONE.get_or_init(is_alone) {
+    let is_single_cpu = || sched_getaffinity(Some(getpid())).is_ok_and(|set| set.count() == 1);
+    if *IS_SINGLE_CPU.get_or_init(is_single_cpu) {
         0
     } else {
         most

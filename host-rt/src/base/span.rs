@@ -1,7 +1,6 @@
 //! Spans for the application's subscriber, which may panic where nothing may unwind or a thread must continue.
 
 use tracing::Span;
-use tracing::span;
 
 use super::catch_panic::catch_panic;
 
@@ -11,7 +10,7 @@ pub(crate) struct GuardedSpan(Option<Span>);
 
 /// A span that this thread leaves when this is dropped, in the reverse order of entering.
 #[derive(Default)]
-pub(crate) struct EnteredSpan(Option<span::EnteredSpan>);
+pub(crate) struct EnteredSpan(GuardedSpan);
 
 impl GuardedSpan {
     /// The span that `make` makes.
@@ -23,12 +22,13 @@ impl GuardedSpan {
     }
 
     #[inline]
-    pub(crate) fn enter(mut self) -> EnteredSpan {
-        let mut entered = None;
-        if let Some(span) = self.0.take() {
-            catch_panic(|| entered = Some(span.entered()));
+    pub(crate) fn enter(self) -> EnteredSpan {
+        if let Some(span) = &self.0 {
+            catch_panic(|| {
+                span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+            });
         }
-        EnteredSpan(entered)
+        EnteredSpan(self)
     }
 
     /// Notes that the span begins after the end of `before`.
@@ -59,10 +59,63 @@ impl Drop for GuardedSpan {
 }
 
 impl Drop for EnteredSpan {
+    /// Two calls of the subscriber: each may panic.
     #[inline]
     fn drop(&mut self) {
-        if let Some(span) = self.0.take() {
-            catch_panic(|| drop(span));
+        if let Some(span) = &self.0.0 {
+            catch_panic(|| {
+                span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+            });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::subscriber::with_default;
+    use tracing::{Event, Metadata, Subscriber, info_span};
+
+    use super::*;
+
+    /// A subscriber that panics whenever it can.
+    struct Panics;
+
+    impl Subscriber for Panics {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+            assert_ne!(attributes.metadata().name(), "new");
+            Id::from_u64(1)
+        }
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {
+            panic!("follows");
+        }
+        fn event(&self, _: &Event<'_>) {}
+        fn enter(&self, _: &Id) {
+            panic!("enter");
+        }
+        fn exit(&self, _: &Id) {
+            panic!("exit");
+        }
+        fn clone_span(&self, _: &Id) -> Id {
+            panic!("clone");
+        }
+        fn try_close(&self, _: Id) -> bool {
+            panic!("close");
+        }
+    }
+
+    #[test]
+    fn panics_of_a_subscriber_go_no_further() {
+        with_default(Panics, || {
+            assert!(GuardedSpan::new(|| info_span!("new")).0.is_none());
+            let span = GuardedSpan::new(|| info_span!("span"));
+            assert!(span.0.is_some() && span.clone().0.is_none());
+            span.follows_from(&GuardedSpan::new(|| info_span!("before")));
+            drop(span.enter());
+        });
     }
 }

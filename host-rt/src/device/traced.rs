@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use tracing::{Level, enabled, trace_span};
+use tracing::{Level, debug_span, enabled};
 
 use super::{
     DeviceAddr, DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue,
     Running,
 };
+use crate::base::catch_panic::catch_panic;
 use crate::base::span::{EnteredSpan, GuardedSpan};
 
-/// The queue with spans for its copies and waits, if a subscriber wants spans now. The span of a copy lasts
+/// The queue with spans for its copies and waits, if a subscriber wants them now. The span of a copy lasts
 /// until it is queued or, if nothing is pending on `host`, made.
 pub(super) fn traced(queue: impl Queue + 'static) -> Box<dyn Queue> {
-    if enabled!(Level::TRACE) {
+    let mut is_wanted = false;
+    catch_panic(|| is_wanted = enabled!(Level::DEBUG));
+    if is_wanted {
         Box::new(TracedQueue(queue))
     } else {
         Box::new(queue)
@@ -23,7 +26,7 @@ pub(super) fn traced(queue: impl Queue + 'static) -> Box<dyn Queue> {
 struct TracedQueue<Q>(Q);
 
 fn copy(direction: &'static str, len: usize) -> EnteredSpan {
-    GuardedSpan::new(|| trace_span!("copy", otel.name = direction, bytes = len)).enter()
+    GuardedSpan::new(|| debug_span!("copy", otel.name = direction, bytes = len)).enter()
 }
 
 impl<Q: Queue> Queue for TracedQueue<Q> {
@@ -92,7 +95,7 @@ impl<Q: Queue> Queue for TracedQueue<Q> {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        let span = GuardedSpan::new(|| trace_span!("wait", otel.name = "wait for queue"));
+        let span = GuardedSpan::new(|| debug_span!("wait", otel.name = "wait for queue"));
         let _span = span.enter();
         self.0.synchronize()
     }

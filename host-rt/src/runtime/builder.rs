@@ -10,6 +10,7 @@ use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use super::overdue::Overdue;
 use super::{DataEnvironment, Inner, Result, Runtime};
 use crate::base::env::Env;
+use crate::base::sleep::spins;
 use crate::device::{self, OpenOptions, Trace};
 use crate::serve::{Config, Server, Waiting};
 use crate::wire::WireConfig;
@@ -137,6 +138,8 @@ impl Builder {
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
         revoff_timeline::install()?;
+        // Before threads of the program are bound to processors.
+        spins(0);
         let options = OpenOptions {
             env: &env,
             host_stack: self.host_stack,

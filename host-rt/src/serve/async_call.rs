@@ -221,7 +221,7 @@ pub(super) fn start(
         // before which the future is dropped. Both live in `call`, which is dropped, or leaked, as a
         // whole, the future first (see its drop). So the lifetime of `args`, which is extended to
         // 'static here, ends after the future's.
-        function.timed(|| unsafe { asynchronous.start(args) })
+        unsafe { asynchronous.start(args) }
     });
     call.future = match catch_unwind(begin) {
         Ok(Ok(future)) => Some(future),
@@ -238,7 +238,9 @@ pub(super) fn start(
         *owned = Some(request);
         return Err(fail(FunctionError::Aborted));
     }
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| spawn.spawn(Box::pin(call)))) {
+    // An executor may run the future here for a while.
+    let run = || function.timed(|| spawn.spawn(Box::pin(call)));
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         let message = message_of(panic);
         // If the executor has dropped the call, it has completed the request. If it has leaked it:
         if let Some(request) = pending.take() {

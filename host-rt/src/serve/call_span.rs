@@ -1,6 +1,6 @@
 //! Spans of calls.
 
-use tracing::trace_span;
+use tracing::debug_span;
 
 use super::RegisteredFunction;
 use crate::base::span::GuardedSpan;
@@ -11,5 +11,5 @@ use crate::wire::Request;
 pub(super) fn call_span(function: &RegisteredFunction, request: &Request) -> GuardedSpan {
     let (launch, slot) = (request.launch(), request.slot());
     let lane = request.native().map(|native| native.lane.rank);
-    GuardedSpan::new(|| trace_span!("call", otel.name = function.name(), launch, slot, lane))
+    GuardedSpan::new(|| debug_span!("call", otel.name = function.name(), launch, slot, lane))
 }

@@ -289,7 +289,6 @@ impl Server {
             self.take_text(None);
         }
         let was_running = self.requests.launches.end(launch);
-        launch.end_span();
         if was_running && launch.calls_host {
             self.poller.end_kernel();
             self.drop_unfinished_texts(launch.key);
@@ -297,6 +296,7 @@ impl Server {
                 self.drop_unfinished_texts(0);
             }
         }
+        launch.end_span();
     }
 
     /// Wakes the poller; also called for device threads.

@@ -78,7 +78,7 @@ impl Shared {
         let device = self.devices.get(number);
         let open = |number| self.open_queue(&device, number);
         let queued = device.choose(id, &marks, open).and_then(|queue| {
-            let queued = queue.put(id, self.spans.of(id), &marks, &mut work);
+            let queued = queue.put(id, self.spans.get(id), &marks, &mut work);
             if queued.is_err() {
                 device.left(queue.number(), id);
             }
@@ -176,7 +176,7 @@ impl Shared {
             parent,
             group,
         });
-        let span = self.spans.of(id).enter();
+        let span = self.spans.get(id).enter();
         let result = caught(|| work(name.clone())).unwrap_or_else(|PanicMessage(message)| {
             Err(TaskError::Panicked {
                 task: name,

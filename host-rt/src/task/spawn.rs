@@ -88,6 +88,7 @@ impl<'scope, T> Task<'_, 'scope, T> {
     /// - [`ZeroSizedDependency`](TaskError::ZeroSizedDependency): it depends on a value without
     ///   bytes.
     pub fn spawn(self) -> Result<TaskHandle<'scope, T>, TaskError> {
+        let has_span = TaskSpans::are_wanted();
         let mut state = self.shared.state();
         let (frame, group) = self.shared.home(&mut state.graph);
         let cancelled = state
@@ -112,15 +113,17 @@ impl<'scope, T> Task<'_, 'scope, T> {
             accesses: self.accesses,
             work,
             held: true,
+            waits: has_span,
         });
-        if TaskSpans::are_wanted() {
+        if has_span {
             let graph = &state.graph;
             let named = |&id| (id, graph.name(id));
-            let (name, after) = (graph.name(id), graph.effects.after.iter().map(named));
+            let (name, after) = (graph.name(id), graph.effects.dependencies.iter().map(named));
             let after: Vec<_> = after.collect();
             drop(state);
             self.shared.spans.begin(id, &name, &after);
             state = self.shared.state();
+            state.graph.may_start(id);
         }
         self.shared.drive(state);
         Ok(TaskHandle {

@@ -10,7 +10,7 @@ use crate::runtime::{Launch, RuntimeError};
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
 
 /// Queues the operations of a target task, once or, after an unrelated failure, again. Calls no
-/// foreign code, since the queue is locked meanwhile.
+/// foreign code but the log's subscriber, since the queue is locked meanwhile.
 pub(super) type TargetWork<'a> =
     Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, RuntimeError> + Send + 'a>;
 

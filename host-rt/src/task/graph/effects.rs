@@ -13,7 +13,7 @@ pub(in crate::task) struct Effects<W, V> {
     /// Tasks that have ended.
     pub(in crate::task) ended: Vec<Id>,
     /// The tasks on which the last one that was added depends.
-    pub(in crate::task) after: Vec<Id>,
+    pub(in crate::task) dependencies: Vec<Id>,
     /// Work to be dropped without the lock on the graph, since it runs foreign code.
     pub(in crate::task) dropped: Vec<W>,
     /// Marks of tasks in a queue after a failure.
@@ -28,7 +28,7 @@ impl<W, V> Default for Effects<W, V> {
             host: VecDeque::new(),
             target: VecDeque::new(),
             ended: Vec::new(),
-            after: Vec::new(),
+            dependencies: Vec::new(),
             dropped: Vec::new(),
             to_cancel: Vec::new(),
             changed: false,

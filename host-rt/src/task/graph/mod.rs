@@ -104,7 +104,7 @@ impl<W, V: Clone> Graph<W, V> {
         }
     }
 
-    /// Adds a task, the youngest child of its frame.
+    /// Adds a task, the youngest child of its frame. If it waits, the caller calls [`may_start`](Self::may_start).
     pub(super) fn add(&mut self, mut new: New<W>) -> Id {
         let mut accesses = std::mem::take(&mut new.accesses);
         merged(&mut accesses);
@@ -113,7 +113,7 @@ impl<W, V: Clone> Graph<W, V> {
         for &address in &locks {
             self.locks.entry((new.frame, address)).or_default().users += 1;
         }
-        let (executor, frame, group) = (new.executor, new.frame, new.group);
+        let (executor, frame, group, waits) = (new.executor, new.frame, new.group, new.waits);
         let id = self.tasks.insert(Task::new(self.next_number(), new, locks));
         self.stats.spawned += 1;
         self.stats.pending += 1;
@@ -122,7 +122,7 @@ impl<W, V: Clone> Graph<W, V> {
             known.unfinished += 1;
             group = known.parent;
         }
-        let mut after = std::mem::take(&mut self.effects.after);
+        let mut after = std::mem::take(&mut self.effects.dependencies);
         after.clear();
         if let Some(frame) = self.frames.get_mut(frame) {
             frame.unfinished += 1;
@@ -138,8 +138,10 @@ impl<W, V: Clone> Graph<W, V> {
         for &earlier in &after {
             self.depend(id, earlier, executor);
         }
-        self.effects.after = after;
-        self.may_start(id);
+        self.effects.dependencies = after;
+        if !waits {
+            self.may_start(id);
+        }
         id
     }
 

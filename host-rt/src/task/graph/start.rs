@@ -8,8 +8,8 @@ use crate::task::error::TaskError;
 use crate::task::slab::Id;
 
 impl<W, V: Clone> Graph<W, V> {
-    /// Called when one of a task's dependencies is resolved.
-    pub(super) fn may_start(&mut self, id: Id) {
+    /// Called when one of a task's dependencies is resolved, and when it may start otherwise.
+    pub(in crate::task) fn may_start(&mut self, id: Id) {
         let mut ended = Vec::new();
         self.count_down(id, &mut ended);
         self.end_all(ended);

@@ -26,6 +26,8 @@ pub(in crate::task) struct New<W> {
     pub(in crate::task) work: W,
     /// Whether its [handle](Graph::release) is held.
     pub(in crate::task) held: bool,
+    /// Whether it does not start before the caller calls [`may_start`](Graph::may_start).
+    pub(in crate::task) waits: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

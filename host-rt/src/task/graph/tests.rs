@@ -118,6 +118,7 @@ impl<'a> World<'a> {
             accesses: self.plans[task].accesses.clone(),
             work: task,
             held: true,
+            waits: false,
         }));
     }
 
@@ -260,6 +261,7 @@ fn tasks_that_have_failed_go_when_nothing_can_depend_on_them() {
             accesses: vec![(location, Access::InOut)],
             work: 0,
             held: false,
+            waits: false,
         })
     };
     let first = add(&mut graph, 0);
