@@ -1,6 +1,5 @@
 //! OpenMP programs that GCC compiles, run with our plugin instead of GCC's own: each of `gcc/`,
-//! without and with optimisation, on each device. Programs that are compared with the host are
-//! built in more ways.
+//! without and with optimisation. Programs that are compared with the host are built in more ways.
 //!
 //! - `REVOFF_GCC_PLUGIN_DIR`: the folder with the plugin (`cargo xtask plugins --out ..`);
 //!   without it nothing is run.
@@ -14,7 +13,9 @@
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
 //!   themselves are tested: their target regions run on the host, without a plugin.
 //! - `REVOFF_GCC_BUILDS`: `all` builds the programs that are compared with the host at each level
-//!   of optimisation for each architecture, instead of in four ways.
+//!   of optimisation for each architecture, instead of in four ways, and runs the others with and without
+//!   optimisation on each device. By default several devices share these: the first runs optimised programs, the
+//!   second those that are not.
 //! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 mod bad;
@@ -312,14 +313,18 @@ fn main() -> ExitCode {
     let devices: Vec<_> = devices.split(',').map(str::to_owned).collect();
     let bench = Bench::new(from, &programs, &devices).map(Arc::new);
     let mut trials = Vec::new();
-    for device in &devices {
+    for (number, device) in devices.iter().enumerate() {
         let fits = |program: &&Program| device != NONE || program.ending != Ending::Error;
         for program in programs.iter().filter(fits) {
             let builds = match program.is_compared {
                 false => &BUILDS[..builds[0]],
                 true => &COMPARED[..builds[1]],
             };
-            for &build in builds.iter().filter(|build| runs(device, **build)) {
+            // Several devices share the builds of programs that fit all: each is run once.
+            let shares = !every && !program.is_compared && program.only.is_none();
+            let is_here = |at: usize| !shares || at % devices.len() == number % builds.len();
+            let builds = builds.iter().enumerate().filter(|(at, _)| is_here(*at));
+            for (_, &build) in builds.filter(|(_, build)| runs(device, **build)) {
                 trials.push(trial(bench.as_ref().ok(), device, build, program));
             }
         }
