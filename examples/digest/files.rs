@@ -80,10 +80,15 @@ impl Files {
     /// Takes the result of another rank's file.
     #[cfg(feature = "mpi")]
     pub(crate) fn set_result(&self, path: &Path, result: Outcome) {
-        let bytes = path.as_os_str().as_bytes();
-        let key = |entry: &Entry| entry.path.as_os_str().as_bytes().cmp(bytes);
-        if let Ok(found) = self.entries.binary_search_by(key) {
-            let _ = self.entries[found].result.set(result);
+        let wanted = path.as_os_str().as_bytes();
+        let is_before = |entry: &Entry| entry.path.as_os_str().as_bytes() < wanted;
+        let first = self.entries.partition_point(is_before);
+        // A path that is given twice has two entries.
+        let mut same = self.entries[first..]
+            .iter()
+            .take_while(|entry| entry.path == path);
+        if let Some(entry) = same.find(|entry| entry.result.get().is_none()) {
+            let _ = entry.result.set(result);
         }
     }
 
