@@ -67,6 +67,7 @@
 //! | error | failure |
 //! |---|---|
 //! | [`EnvError`](env::EnvError) | an environment variable has an invalid value |
+//! | [`TimelineError`](timeline::TimelineError) | the file for the [`timeline`] cannot be written |
 //! | [`ImageError`](image::ImageError) | a file is not a usable image |
 //! | [`DeviceError`](device::DeviceError) | an operation of a device failed |
 //! | [`LaunchError`], [`CallError`] | a kernel, or a call that it made, failed |

@@ -130,12 +130,12 @@ impl Shared {
         let _calling = self.calling.read().unwrap_or_else(PoisonError::into_inner);
         // After the end, a call is ready at once.
         let may_begin = self.is_open_to_all || self.check().is_err();
-        let is_done = may_begin
+        let is_finished = may_begin
             && match self.inline.try_lock() {
                 Ok(_inline) => is_done_soon(&mut call),
                 Err(_) => is_done(&mut call),
             };
-        if !is_done {
+        if !is_finished {
             // If the thread has ended, the call is dropped, and fails.
             let _ = self.thread.send(Message::Call(call));
         }

@@ -63,13 +63,13 @@ const TRACE: &str = "REVOFF_TRACE";
 /// The file of this process, if a layer writes it.
 static FILE: Mutex<Option<&'static TimelineFile>> = Mutex::new(None);
 
-/// The file that the environment names, if it does.
-fn file(file: &mut Option<&'static TimelineFile>) -> Option<&'static TimelineFile> {
-    if file.is_none() {
+/// The file in `known`, or one that the environment names, which is `known` then.
+fn find_file(known: &mut Option<&'static TimelineFile>) -> Option<&'static TimelineFile> {
+    if known.is_none() {
         let name = env::var_os(TRACE).filter(|name| !name.is_empty())?;
-        *file = Some(TimelineFile::new(&name));
+        *known = Some(TimelineFile::new(&name));
     }
-    *file
+    *known
 }
 
 /// A layer that writes the timeline, if the environment names a file. The file is created with its first record.
@@ -77,7 +77,7 @@ pub fn layer<S>() -> Option<impl Layer<S>>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    file(&mut lock(&FILE)).map(layer_of)
+    find_file(&mut lock(&FILE)).map(layer_of)
 }
 
 fn layer_of<S>(file: &'static TimelineFile) -> impl Layer<S>
@@ -97,7 +97,7 @@ pub fn install() -> Result<(), TimelineError> {
     if let Some(file) = *known {
         return file.open();
     }
-    let Some(new) = file(&mut known) else {
+    let Some(new) = find_file(&mut known) else {
         return Ok(());
     };
     let installed = match has_been_set() {

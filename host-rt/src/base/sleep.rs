@@ -41,7 +41,8 @@ pub(crate) fn spins(most: u32) -> u32 {
 pub(crate) struct YieldTime(Duration);
 
 impl YieldTime {
-    /// The longest: on virtual machines, sleeping and being woken takes up to a third of it.
+    /// The longest. Longer than a sleep takes on virtual machines: two threads that wait for each other, and whose
+    /// waits end with sleeps, would keep each other asleep.
     pub(crate) const LONGEST: Self = Self(Duration::from_micros(200));
 
     /// The shortest: about as long as it takes to sleep and to be woken.
