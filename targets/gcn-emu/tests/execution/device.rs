@@ -103,12 +103,10 @@ pub(crate) fn compile(
     source: &str,
     flags: &[&str],
 ) -> Option<Vec<u8>> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let clang = clang()?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("gcn-emu-{}-{number}", std::process::id());
-    let base = std::env::temp_dir().join(name);
-    let (input, output) = (base.with_extension(extension), base.with_extension("hsaco"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("kernel").with_extension(extension);
+    let output = folder.path().join("kernel.hsaco");
     std::fs::write(&input, source).expect("a temporary file");
     let made = Command::new(clang)
         .args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-O2"])
@@ -125,8 +123,6 @@ pub(crate) fn compile(
         String::from_utf8_lossy(&made.stderr)
     );
     let bytes = std::fs::read(&output).expect("clang wrote it");
-    let _ = std::fs::remove_file(input);
-    let _ = std::fs::remove_file(output);
     Some(bytes)
 }
 

@@ -46,9 +46,8 @@ fn inputs() -> Vec<u32> {
 /// The results of this machine.
 fn native(function: &str, input: &[u32]) -> Option<Vec<u32>> {
     let clang = clang()?;
-    let name = format!("gcn-emu-{}-{function}", std::process::id());
-    let base = std::env::temp_dir().join(name);
-    let (source, program) = (base.with_extension("c"), base.with_extension("exe"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("main.c"), folder.path().join("main"));
     let words: Vec<_> = input.iter().map(|word| format!("{word}u")).collect();
     let main = format!(
         "{FUNCTIONS}
@@ -75,8 +74,6 @@ fn native(function: &str, input: &[u32]) -> Option<Vec<u32>> {
     let errors = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success(), "{errors}");
     let output = Command::new(&program).output().expect("clang made it");
-    let _ = std::fs::remove_file(source);
-    let _ = std::fs::remove_file(program);
     let text = String::from_utf8(output.stdout).expect("numbers");
     let words = text.lines().map(|line| line.parse().expect("a number"));
     Some(words.collect())
