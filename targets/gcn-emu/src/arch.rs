@@ -33,7 +33,7 @@ pub enum Generation {
 
 /// The number of lanes of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Wave {
+pub enum WaveSize {
     /// 32 lanes, on RDNA only.
     Wave32,
     /// 64 lanes.
@@ -47,7 +47,7 @@ pub struct Target {
     /// The architecture.
     pub arch: Arch,
     /// The size of a wave.
-    pub wave: Wave,
+    pub wave: WaveSize,
 }
 
 impl Arch {
@@ -118,8 +118,8 @@ impl Target {
     #[must_use]
     pub const fn new(arch: Arch) -> Self {
         let wave = match arch.generation() {
-            Generation::Gfx9 => Wave::Wave64,
-            Generation::Gfx11 | Generation::Gfx12 => Wave::Wave32,
+            Generation::Gfx9 => WaveSize::Wave64,
+            Generation::Gfx11 | Generation::Gfx12 => WaveSize::Wave32,
         };
         Self { arch, wave }
     }

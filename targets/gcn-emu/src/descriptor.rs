@@ -2,7 +2,7 @@
 //!
 //! Source: LLVM, "User Guide for AMDGPU Backend", kernel descriptor.
 
-use crate::arch::{Arch, Generation, Target, Wave};
+use crate::arch::{Arch, Generation, Target, WaveSize};
 
 /// The size of a descriptor.
 pub const DESCRIPTOR_BYTES: usize = 64;
@@ -84,8 +84,8 @@ impl Descriptor {
     pub fn target(&self, arch: Arch) -> Target {
         let is_narrow = self.properties & 1 << 10 != 0;
         let wave = match arch.generation() {
-            Generation::Gfx11 | Generation::Gfx12 if is_narrow => Wave::Wave32,
-            _ => Wave::Wave64,
+            Generation::Gfx11 | Generation::Gfx12 if is_narrow => WaveSize::Wave32,
+            _ => WaveSize::Wave64,
         };
         Target { arch, wave }
     }
@@ -96,7 +96,7 @@ impl Descriptor {
         let unified = target.arch.has_unified_registers();
         let vector = granules
             * match (target.wave, unified) {
-                (Wave::Wave32, _) | (_, true) => 8,
+                (WaveSize::Wave32, _) | (_, true) => 8,
                 _ => 4,
             };
         let (vector, accumulation) = match target.arch {

@@ -48,7 +48,7 @@ mod run;
 mod text;
 mod weak;
 
-pub use self::arch::{Arch, Generation, Target, UnknownArch, Wave};
+pub use self::arch::{Arch, Generation, Target, UnknownArch, WaveSize};
 pub use self::decode::decode;
 pub use self::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 pub use self::error::{DecodeError, DecodeErrorKind};

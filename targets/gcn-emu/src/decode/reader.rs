@@ -1,6 +1,6 @@
 //! The words of an instruction.
 
-use crate::arch::{Arch, Generation, Target, Wave};
+use crate::arch::{Arch, Generation, Target, WaveSize};
 use crate::error::DecodeErrorKind;
 
 /// Reads words, and remembers how many the instruction has.
@@ -32,8 +32,8 @@ impl<'a> Reader<'a> {
     /// The number of registers of a mask of lanes.
     pub(super) fn mask_registers(&self) -> u8 {
         match self.target.wave {
-            Wave::Wave32 => 1,
-            Wave::Wave64 => 2,
+            WaveSize::Wave32 => 1,
+            WaveSize::Wave64 => 2,
         }
     }
 

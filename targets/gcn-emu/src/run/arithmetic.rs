@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::Target;
+use super::operand::Destination;
 use super::step::{Detail, Run, Step};
 use super::vector::{self, Alu};
 use super::wave::Wave;
@@ -36,7 +36,7 @@ fn plain<const N: usize>(wave: &mut Wave, step: &Step, group: &mut Group) -> Flo
 /// Executes an instruction of the vector unit that computes a scalar.
 pub(super) fn scalar(wave: &mut Wave, step: &Step, _: &mut Group) -> Flow {
     match (&step.detail, step.dst) {
-        (Detail::Alu(alu), Target::Scalar(dst)) => alu.run_scalar(wave, dst),
+        (Detail::Alu(alu), Destination::Scalar(dst)) => alu.run_scalar(wave, dst),
         _ => Flow::Next,
     }
 }

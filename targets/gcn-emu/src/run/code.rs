@@ -7,7 +7,7 @@ use race_check::Places;
 
 use super::lower::lower;
 use super::step::Step;
-use crate::arch::{Target, Wave};
+use crate::arch::{Target, WaveSize};
 use crate::decode::decode;
 use crate::fault::{CodeLocation, FaultKind};
 
@@ -49,8 +49,8 @@ impl Region {
     pub(super) fn step(&self, target: Target, address: u64) -> Result<&Step, FaultKind> {
         let at = (address - self.start) as usize / 4;
         let steps = match target.wave {
-            Wave::Wave32 => &self.steps[0],
-            Wave::Wave64 => &self.steps[1],
+            WaveSize::Wave32 => &self.steps[0],
+            WaveSize::Wave64 => &self.steps[1],
         };
         let Some(slot) = steps.get(at) else {
             return Err(FaultKind::NoCode(address, "behind the end of the code"));

@@ -6,7 +6,7 @@ use super::check;
 use super::counters::COUNTERS;
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::Target;
+use super::operand::Destination;
 use super::step::{Run, Step};
 use super::wave::{VCC, Wave};
 use super::weak;
@@ -110,7 +110,7 @@ fn saves_exec(op: Sop1Op) -> Option<Run> {
                 let new = function(source, old) & wave.lanes;
                 wave.set_exec(new);
                 wave.scc = new != 0;
-                if let Target::Scalar(number) = step.dst {
+                if let Destination::Scalar(number) = step.dst {
                     wave.set_mask(number, if $returns_new { new } else { old });
                 }
                 Flow::Next
@@ -150,27 +150,27 @@ fn saves_exec(op: Sop1Op) -> Option<Run> {
     })
 }
 
-fn set(wave: &mut Wave, dst: Target, value: u32) {
-    if let Target::Scalar(number) = dst {
+fn set(wave: &mut Wave, dst: Destination, value: u32) {
+    if let Destination::Scalar(number) = dst {
         wave.set_scalar(number, value);
     }
 }
 
-fn set_wide(wave: &mut Wave, dst: Target, value: u64) {
-    if let Target::Scalar(number) = dst {
+fn set_wide(wave: &mut Wave, dst: Destination, value: u64) {
+    if let Destination::Scalar(number) = dst {
         wave.set_pair(number, value);
     }
 }
 
-fn change(wave: &mut Wave, dst: Target, new: impl FnOnce(u32) -> u32) -> Flow {
-    if let Target::Scalar(number) = dst {
+fn change(wave: &mut Wave, dst: Destination, new: impl FnOnce(u32) -> u32) -> Flow {
+    if let Destination::Scalar(number) = dst {
         wave.set_scalar(number, new(wave.scalars[usize::from(number & 127)]));
     }
     Flow::Next
 }
 
-fn change_wide(wave: &mut Wave, dst: Target, new: impl FnOnce(u64) -> u64) -> Flow {
-    if let Target::Scalar(number) = dst {
+fn change_wide(wave: &mut Wave, dst: Destination, new: impl FnOnce(u64) -> u64) -> Flow {
+    if let Destination::Scalar(number) = dst {
         wave.set_pair(number, new(wave.pair(number)));
     }
     Flow::Next

@@ -9,7 +9,7 @@ use race_check::{Checker, Clock};
 
 use super::costs::Owner;
 use crate::alu::LANES;
-use crate::arch::{Target, Wave};
+use crate::arch::{Target, WaveSize};
 use crate::descriptor::Descriptor;
 use crate::memory::AddressSpace;
 use crate::weak::Weak;
@@ -105,8 +105,8 @@ impl Kernel {
     /// Lanes of a wave.
     pub(super) fn wave_lanes(&self) -> u32 {
         match self.target.wave {
-            Wave::Wave32 => 32,
-            Wave::Wave64 => LANES as u32,
+            WaveSize::Wave32 => 32,
+            WaveSize::Wave64 => LANES as u32,
         }
     }
 

@@ -4,7 +4,7 @@ use bus_cost::record::lanes_of;
 
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::{Source, Target};
+use super::operand::{Destination, Source};
 use super::step::{Run, Step};
 use super::vector::source_rows;
 use super::wave::Wave;
@@ -28,7 +28,7 @@ pub(super) fn vector(op: ValuOp) -> Option<Run> {
         },
         ValuOp::v_writelane_b32 => |wave, step, _| {
             let (value, lane) = (wave.read32(&step.src[0]), lane_of(wave, &step.src[1]));
-            if let Target::Vector(row) = step.dst {
+            if let Destination::Vector(row) = step.dst {
                 wave.set_word(row.into(), lane, value);
             }
             Flow::Next
@@ -42,7 +42,7 @@ pub(super) fn vector(op: ValuOp) -> Option<Run> {
             })
         },
         ValuOp::v_swap_b32 => |wave, step, _| {
-            let (Target::Vector(one), Source::Vector(other)) = (step.dst, &step.src[0]) else {
+            let (Destination::Vector(one), Source::Vector(other)) = (step.dst, &step.src[0]) else {
                 return Flow::Next;
             };
             let (one, other) = (usize::from(one), usize::from(*other));
@@ -161,8 +161,8 @@ fn rows(wave: &mut Wave, source: &Source) -> Row {
 }
 
 /// Writes a word to each active lane.
-fn write(wave: &mut Wave, dst: Target, word: impl Fn(usize) -> u32) {
-    if let Target::Vector(row) = dst {
+fn write(wave: &mut Wave, dst: Destination, word: impl Fn(usize) -> u32) {
+    if let Destination::Vector(row) = dst {
         for lane in lanes_of(wave.exec()) {
             wave.set_word(row.into(), lane, word(lane));
         }
@@ -179,7 +179,7 @@ fn read_lane(wave: &mut Wave, step: &Step, lane: usize) -> Flow {
         Source::Vector(row) => wave.word(row.into(), lane),
         ref source => wave.read32(source),
     };
-    if let Target::Scalar(number) = step.dst {
+    if let Destination::Scalar(number) = step.dst {
         wave.set_scalar(number, word);
     }
     Flow::Next
@@ -204,7 +204,7 @@ fn permute_row(wave: &mut Wave, step: &Step, other: usize) -> Flow {
         Modifiers::Alu(modifiers) => (modifiers.op_sel & 1 != 0, modifiers.op_sel & 2 != 0),
         _ => (false, false),
     };
-    let Target::Vector(dst) = step.dst else {
+    let Destination::Vector(dst) = step.dst else {
         return Flow::Next;
     };
     for lane in lanes_of(exec) {

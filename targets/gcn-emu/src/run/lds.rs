@@ -8,7 +8,7 @@ use super::check;
 use super::counters::{Counter, Counters};
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::{Source, Target};
+use super::operand::{Destination, Source};
 use super::perform;
 use super::registers::{read, write};
 use super::space::Space;
@@ -57,7 +57,7 @@ fn both(
     lane: usize,
     addresses: [u64; 2],
     access: &Access,
-    dst: Target,
+    dst: Destination,
 ) -> Result<(), FaultKind> {
     let data = [access.data, access.second].map(usize::from);
     let mut memory = Memory { wave, group, lane };
@@ -80,7 +80,7 @@ fn both(
             Action::Caches(_) => {}
         }
     }
-    if let (Action::Load(element) | Action::Atomic(_, element, true), Target::Vector(row)) =
+    if let (Action::Load(element) | Action::Atomic(_, element, true), Destination::Vector(row)) =
         (access.action, dst)
     {
         if memory.wave.pending.is_some() {

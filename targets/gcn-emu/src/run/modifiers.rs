@@ -5,7 +5,7 @@ use crate::inst::{Dpp, SdwaSelect};
 
 /// Modifiers of an instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Modifiers {
+pub(super) struct ResolvedModifiers {
     pub(super) src: [SourceModifiers; 4],
     /// The first source comes from other lanes.
     pub(super) dpp: Option<LaneSource>,
@@ -45,7 +45,7 @@ const OUTPUTS: u32 = 1;
 pub(super) const NANS_TO_ZERO: u32 = 1 << 8;
 pub(super) const FOLLOWS_IEEE: u32 = 1 << 9;
 
-impl Modifiers {
+impl ResolvedModifiers {
     /// Applies those of a source to its rows.
     pub(super) fn prepare(&self, number: usize, kind: Type, rows: &mut [Row; 2], mode: u32) {
         let modifiers = self.src[number];

@@ -4,7 +4,7 @@ use crate::alu::Row;
 
 /// A destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum Destination {
     None,
     /// Scalar register, by its operand number.
     Scalar(u8),

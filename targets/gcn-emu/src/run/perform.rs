@@ -8,7 +8,7 @@ use super::check;
 use super::costs::Owner;
 use super::counters::Counters;
 use super::group::Group;
-use super::operand::Target;
+use super::operand::Destination;
 use super::registers::{read, write};
 use super::space::Space;
 use super::wave::Wave;
@@ -23,7 +23,7 @@ pub(super) fn perform(
     lane: usize,
     place: (Space, u64),
     access: &Access,
-    dst: Target,
+    dst: Destination,
 ) -> Result<(), FaultKind> {
     let (data, dst) = (usize::from(access.data), rows_of(dst));
     let mut memory = Memory { wave, group, lane };
@@ -59,7 +59,7 @@ pub(super) fn perform(
 }
 
 /// Gives a lane 0 for an access without effect that returns a value.
-pub(super) fn return_zero(wave: &mut Wave, lane: usize, action: Action, dst: Target) {
+pub(super) fn return_zero(wave: &mut Wave, lane: usize, action: Action, dst: Destination) {
     let (Action::Load(element) | Action::Atomic(_, element, true)) = action else {
         return;
     };
@@ -69,10 +69,10 @@ pub(super) fn return_zero(wave: &mut Wave, lane: usize, action: Action, dst: Tar
     }
 }
 
-fn rows_of(dst: Target) -> usize {
+fn rows_of(dst: Destination) -> usize {
     match dst {
-        Target::Vector(row) => usize::from(row),
-        Target::Scalar(_) | Target::None => 0,
+        Destination::Vector(row) => usize::from(row),
+        Destination::Scalar(_) | Destination::None => 0,
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn finish(
     wave: &mut Wave,
     group: &mut Group,
     access: &Access,
-    dst: Target,
+    dst: Destination,
     counters: Counters,
 ) {
     if wave.is_observed {
@@ -91,7 +91,12 @@ pub(super) fn finish(
 }
 
 /// The same for a wave that is observed.
-pub(super) fn finish_observed(wave: &mut Wave, action: Action, dst: Target, counters: Counters) {
+pub(super) fn finish_observed(
+    wave: &mut Wave,
+    action: Action,
+    dst: Destination,
+    counters: Counters,
+) {
     if let Some(costs) = &mut wave.costs {
         costs.end_access(action, counters);
     }

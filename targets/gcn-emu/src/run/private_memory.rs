@@ -3,7 +3,7 @@
 //! The words of the lanes are interleaved: word `n` of lane `l` is at `(n * LANES + l) * 4`, with the
 //! lanes of the wave's size. Code for gfx9 computes such addresses itself.
 
-use crate::arch::{Generation, Target, Wave};
+use crate::arch::{Generation, Target, WaveSize};
 
 /// Content of uninitialised registers and memory.
 pub(super) const GARBAGE: u32 = 0xdead_beef;
@@ -18,8 +18,8 @@ pub(crate) fn max_private(target: Target) -> u32 {
         Generation::Gfx12 => (18, 256),
     };
     let lanes = match target.wave {
-        Wave::Wave32 => 32,
-        Wave::Wave64 => 64,
+        WaveSize::Wave32 => 32,
+        WaveSize::Wave64 => 64,
     };
     ((1 << bits) - 1) * granule / lanes
 }

@@ -4,7 +4,7 @@ use bus_cost::record::lanes_of;
 
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::{Source, Target};
+use super::operand::{Destination, Source};
 use super::step::{Run, Step};
 use super::vector::source_rows;
 use super::wave::Wave;
@@ -97,7 +97,7 @@ fn two_distances(m0: u32) -> [u32; 2] {
 /// Moves so many scalar registers.
 fn move_scalar(wave: &mut Wave, step: &Step, count: u8, distances: Distances) -> Flow {
     let [from, to] = distances(wave.m0());
-    let (Source::Scalar(source), Target::Scalar(target)) = (&step.src[0], step.dst) else {
+    let (Source::Scalar(source), Destination::Scalar(target)) = (&step.src[0], step.dst) else {
         return wave.fail_all(FaultKind::Unsupported(format!("`{}`", step.inst)));
     };
     let place = |first: u8, distance: u32| {
@@ -119,7 +119,7 @@ fn move_scalar(wave: &mut Wave, step: &Step, count: u8, distances: Distances) ->
 
 fn move_vector(wave: &mut Wave, step: &Step, distances: Distances) -> Flow {
     let [from, to] = distances(wave.m0());
-    let Target::Vector(target) = step.dst else {
+    let Destination::Vector(target) = step.dst else {
         return Flow::Next;
     };
     let target = wave.relative_row(target, to);

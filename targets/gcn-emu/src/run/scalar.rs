@@ -3,7 +3,7 @@
 use crate::alu::Type;
 use crate::alu::value::F16;
 
-use super::operand::{Source, Special, Target};
+use super::operand::{Destination, Source, Special};
 use super::step::Run;
 use super::wave::Wave;
 use crate::memory::{GROUP_APERTURE, PRIVATE_APERTURE};
@@ -89,13 +89,13 @@ pub(super) trait ScalarOutcome {
     /// Whether arithmetic depends on the mode of floats.
     const IS_FLOAT: bool = false;
 
-    fn write(self, wave: &mut Wave, dst: Target);
+    fn write(self, wave: &mut Wave, dst: Destination);
 }
 
 impl ScalarOutcome for u32 {
     #[inline(always)]
-    fn write(self, wave: &mut Wave, dst: Target) {
-        if let Target::Scalar(number) = dst {
+    fn write(self, wave: &mut Wave, dst: Destination) {
+        if let Destination::Scalar(number) = dst {
             wave.set_scalar(number, self);
         }
     }
@@ -105,7 +105,7 @@ impl ScalarOutcome for f32 {
     const IS_FLOAT: bool = true;
 
     #[inline(always)]
-    fn write(self, wave: &mut Wave, dst: Target) {
+    fn write(self, wave: &mut Wave, dst: Destination) {
         self.to_bits().write(wave, dst);
     }
 }
@@ -114,15 +114,15 @@ impl ScalarOutcome for F16 {
     const IS_FLOAT: bool = true;
 
     #[inline(always)]
-    fn write(self, wave: &mut Wave, dst: Target) {
+    fn write(self, wave: &mut Wave, dst: Destination) {
         u32::from(self.0).write(wave, dst);
     }
 }
 
 impl ScalarOutcome for u64 {
     #[inline(always)]
-    fn write(self, wave: &mut Wave, dst: Target) {
-        if let Target::Scalar(number) = dst {
+    fn write(self, wave: &mut Wave, dst: Destination) {
+        if let Destination::Scalar(number) = dst {
             wave.set_pair(number, self);
         }
     }
@@ -130,14 +130,14 @@ impl ScalarOutcome for u64 {
 
 impl ScalarOutcome for bool {
     #[inline(always)]
-    fn write(self, wave: &mut Wave, _: Target) {
+    fn write(self, wave: &mut Wave, _: Destination) {
         wave.scc = self;
     }
 }
 
 impl<T: ScalarOutcome> ScalarOutcome for (T, bool) {
     #[inline(always)]
-    fn write(self, wave: &mut Wave, dst: Target) {
+    fn write(self, wave: &mut Wave, dst: Destination) {
         self.0.write(wave, dst);
         wave.scc = self.1;
     }

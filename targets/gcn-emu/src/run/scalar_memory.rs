@@ -6,7 +6,7 @@ use super::address::Memory;
 use super::check;
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::{Source, Target};
+use super::operand::{Destination, Source};
 use super::space::Space;
 use super::step::Step;
 use super::wave::Wave;
@@ -42,7 +42,7 @@ pub(super) fn load(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
         .wrapping_add_signed(step.immediate)
         / align
         * align;
-    let Target::Scalar(first) = step.dst else {
+    let Destination::Scalar(first) = step.dst else {
         return Flow::Next;
     };
     let is_weak = wave.pending.is_some();
@@ -104,7 +104,7 @@ pub(super) fn prefetch(_: &mut Wave, _: &Step, _: &mut Group) -> Flow {
 /// The time: a counter of the core's clock, or one of 100 MHz.
 pub(super) fn time(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
     let nanoseconds = group.kernel.clock();
-    if let Target::Scalar(first) = step.dst {
+    if let Destination::Scalar(first) = step.dst {
         wave.set_pair(first, nanoseconds / step.immediate.unsigned_abs().max(1));
     }
     Flow::Next

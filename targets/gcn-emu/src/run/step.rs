@@ -4,7 +4,7 @@ use super::access::{Access, Action};
 use super::calls::Jump;
 use super::flow::Flow;
 use super::group::Group;
-use super::operand::{Source, Target};
+use super::operand::{Destination, Source};
 use super::packed::Packed;
 use super::register_counts::RegisterCounts;
 use super::vector::Alu;
@@ -23,7 +23,7 @@ pub(crate) struct Step {
     /// Registers that the instruction needs.
     pub(super) needs: RegisterCounts,
     /// The first destination.
-    pub(super) dst: Target,
+    pub(super) dst: Destination,
     /// The sources.
     pub(super) src: [Source; 4],
     /// Immediate of the instruction.

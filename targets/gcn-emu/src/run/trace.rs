@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::code::Code;
 use super::kernel::Trace;
-use super::operand::Target;
+use super::operand::Destination;
 use super::step::{Detail, Step};
 use super::wave::Wave;
 use crate::inst::{Register, Value};
@@ -22,7 +22,7 @@ pub(super) fn print(
     let is_vector = matches!(
         step.detail,
         Detail::Alu(_) | Detail::Dual(_) | Detail::Packed(_) | Detail::Access(_)
-    ) || matches!(step.dst, Target::Vector(_));
+    ) || matches!(step.dst, Destination::Vector(_));
     if is_vector && exec >> lane & 1 == 0 {
         line.push_str("  (not executed)");
     } else {

@@ -7,7 +7,7 @@ use crate::fault::FaultKind;
 
 use super::flow::Flow;
 use super::mode::{self, KEEPS_DENORMALS, ROUNDS};
-use super::modifiers::Modifiers;
+use super::modifiers::ResolvedModifiers;
 use super::operand::Source;
 use super::wave::Wave;
 
@@ -27,7 +27,7 @@ pub(super) struct Alu {
     /// The scalar registers that receive the mask.
     pub(super) masks: Vec<u8>,
     /// What comes before and after the function.
-    pub(super) modifiers: Option<Box<Modifiers>>,
+    pub(super) modifiers: Option<Box<ResolvedModifiers>>,
     /// Whether operands are floats, to which the mode register applies.
     pub(super) has_floats: bool,
     pub(super) operation: &'static Operation,
@@ -159,7 +159,7 @@ impl Alu {
             )));
         }
         let exec = wave.exec();
-        let none = Modifiers::default();
+        let none = ResolvedModifiers::default();
         let modifiers = self.modifiers.as_deref().unwrap_or(&none);
         let mut operands = self.operands::<MAX_SOURCES>(wave, exec, std::ptr::null_mut());
         // Lanes whose source does not exist are not written, or read 0.

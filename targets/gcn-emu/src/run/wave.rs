@@ -1,7 +1,7 @@
 //! Registers and state of a wave.
 
 use crate::alu::{LANES, Row};
-use crate::arch::{Generation, Target, Wave as WaveSize};
+use crate::arch::{Generation, Target, WaveSize};
 use crate::descriptor::Registers;
 use crate::fault::FaultKind;
 use crate::memory::SCRATCH;

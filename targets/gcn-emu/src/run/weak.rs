@@ -14,7 +14,7 @@ use super::address::Memory;
 use super::caches::Caches;
 use super::counters::{COUNTERS, Counter, Counters};
 use super::group::Group;
-use super::operand::Target;
+use super::operand::Destination;
 use super::pending::{Operation, StoredPiece};
 use super::private_memory::GARBAGE;
 use super::registers::{read, write};
@@ -74,14 +74,14 @@ pub(super) fn push_loaded(wave: &mut Wave, lane: usize, value: u128) {
 }
 
 /// Ends an instruction whose accesses are issued. It is counted, whatever its lanes did.
-pub(super) fn issue(wave: &mut Wave, action: Action, dst: Target, kind: Counters) {
+pub(super) fn issue(wave: &mut Wave, action: Action, dst: Destination, kind: Counters) {
     let Some(pending) = &mut wave.pending else {
         return;
     };
     let stored = std::mem::take(&mut pending.stored);
     let values = std::mem::take(&mut pending.loaded);
     let loads = match (action, dst) {
-        (Action::Load(element) | Action::Atomic(_, element, true), Target::Vector(row)) => {
+        (Action::Load(element) | Action::Atomic(_, element, true), Destination::Vector(row)) => {
             Some((usize::from(row), element))
         }
         _ => None,

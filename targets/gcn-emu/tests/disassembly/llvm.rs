@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gcn_emu::{Target, Wave};
+use gcn_emu::{Target, WaveSize};
 
 /// The disassembler, if this machine has it.
 pub(crate) fn objdump() -> Option<PathBuf> {
@@ -39,7 +39,7 @@ pub(crate) fn list(objdump: &Path, file: &Path, target: Option<Target>) -> (Vec<
         command.arg("-D");
         command.arg(format!("--mcpu={}", target.arch));
         command.arg("--triple=amdgcn-amd-amdhsa");
-        if target.wave == Wave::Wave64 {
+        if target.wave == WaveSize::Wave64 {
             command.arg("--mattr=+wavefrontsize64");
         }
     } else {

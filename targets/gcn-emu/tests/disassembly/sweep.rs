@@ -7,7 +7,7 @@ use gcn_emu::isa::{
     BufferOp, DualOp, Flag, FlatOp, InterpOp, LdsOp, PackedOp, Row, ScalarMemoryOp, Sop1Op, Sop2Op,
     SopcOp, SopkOp, SoppOp, TypedBufferOp, ValuOp,
 };
-use gcn_emu::{Arch, Generation, Target, Wave};
+use gcn_emu::{Arch, Generation, Target, WaveSize};
 
 use crate::compare::Comparison;
 use crate::llvm;
@@ -246,7 +246,7 @@ fn compare(objdump: &Path, target: Target, fillings: usize, comparison: &mut Com
 }
 
 /// The names of all operations that the target has.
-fn names(arch: Arch, wave: Wave) -> impl Iterator<Item = String> {
+fn names(arch: Arch, wave: WaveSize) -> impl Iterator<Item = String> {
     fn rows<T: Copy>(ops: &'static [T], row: fn(T) -> &'static Row) -> Vec<&'static Row> {
         ops.iter().map(|op| row(*op)).collect()
     }
@@ -265,7 +265,7 @@ fn names(arch: Arch, wave: Wave) -> impl Iterator<Item = String> {
         rows(BufferOp::ALL, BufferOp::row),
         rows(TypedBufferOp::ALL, TypedBufferOp::row),
     ];
-    if wave == Wave::Wave32 {
+    if wave == WaveSize::Wave32 {
         all.push(rows(DualOp::ALL, DualOp::row));
     }
     let rows = all.into_iter().flatten();
@@ -288,7 +288,7 @@ fn names(arch: Arch, wave: Wave) -> impl Iterator<Item = String> {
     })
 }
 
-fn run(arch: Arch, wave: Wave) {
+fn run(arch: Arch, wave: WaveSize) {
     let Some(objdump) = llvm::objdump() else {
         return;
     };
@@ -304,40 +304,40 @@ fn run(arch: Arch, wave: Wave) {
 
 #[test]
 fn gfx906() {
-    run(Arch::Gfx906, Wave::Wave64);
+    run(Arch::Gfx906, WaveSize::Wave64);
 }
 
 #[test]
 fn gfx908() {
-    run(Arch::Gfx908, Wave::Wave64);
+    run(Arch::Gfx908, WaveSize::Wave64);
 }
 
 #[test]
 fn gfx90a() {
-    run(Arch::Gfx90a, Wave::Wave64);
+    run(Arch::Gfx90a, WaveSize::Wave64);
 }
 
 #[test]
 fn gfx942() {
-    run(Arch::Gfx942, Wave::Wave64);
+    run(Arch::Gfx942, WaveSize::Wave64);
 }
 
 #[test]
 fn gfx1100() {
-    run(Arch::Gfx1100, Wave::Wave32);
+    run(Arch::Gfx1100, WaveSize::Wave32);
 }
 
 #[test]
 fn gfx1100_wave64() {
-    run(Arch::Gfx1100, Wave::Wave64);
+    run(Arch::Gfx1100, WaveSize::Wave64);
 }
 
 #[test]
 fn gfx1201() {
-    run(Arch::Gfx1201, Wave::Wave32);
+    run(Arch::Gfx1201, WaveSize::Wave32);
 }
 
 #[test]
 fn gfx1201_wave64() {
-    run(Arch::Gfx1201, Wave::Wave64);
+    run(Arch::Gfx1201, WaveSize::Wave64);
 }

@@ -1,6 +1,6 @@
 //! Kernels in assembly.
 
-use gcn_emu::{Arch, Generation, Target, Wave};
+use gcn_emu::{Arch, Generation, Target, WaveSize};
 
 use crate::device::compile;
 
@@ -25,7 +25,7 @@ impl Assembly {
             directives.push("accum_offset 8".to_owned());
         }
         if target.arch.generation() != Generation::Gfx9 {
-            let is_narrow = target.wave == Wave::Wave32;
+            let is_narrow = target.wave == WaveSize::Wave32;
             directives.push(format!("wavefront_size32 {}", u32::from(is_narrow)));
         }
         Self { target, directives }
@@ -48,7 +48,7 @@ impl Assembly {
             ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n{body}\n\
              .rodata\n.p2align 6\n.amdhsa_kernel k\n{directives}.end_amdhsa_kernel\n"
         );
-        let is_wide = self.target.wave == Wave::Wave64;
+        let is_wide = self.target.wave == WaveSize::Wave64;
         let flags: &[&str] = match (self.target.arch.generation(), is_wide) {
             (Generation::Gfx11 | Generation::Gfx12, true) => &["-mwavefrontsize64"],
             _ => &[],

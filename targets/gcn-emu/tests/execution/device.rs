@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 use bus_cost::CountCosts;

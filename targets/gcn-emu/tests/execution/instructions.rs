@@ -1,7 +1,7 @@
 //! Single instructions in assembly, with known results in each lane: those that other tests meet only if
 //! a compiler emits them.
 
-use gcn_emu::{Arch, Generation, Target, Wave};
+use gcn_emu::{Arch, Generation, Target, WaveSize};
 
 use crate::assembly::Assembly;
 use crate::device::{Device, Shape};
@@ -28,8 +28,8 @@ fn results(assembly: &Assembly, body: &str) -> Option<Vec<u32>> {
     let device = Device::new(arch);
     let kernel = device.load(&object, "k");
     let lanes = match wave {
-        Wave::Wave32 => 32,
-        Wave::Wave64 => 64,
+        WaveSize::Wave32 => 32,
+        WaveSize::Wave64 => 64,
     };
     let out = device.memory(&vec![5; lanes]);
     let shape = Shape {
@@ -53,9 +53,9 @@ fn check(target: Target, body: &str, expected: impl Fn(u32) -> u32) {
 /// All architectures with each size of a wave that they have.
 fn targets() -> impl Iterator<Item = Target> {
     Arch::ALL.into_iter().flat_map(|arch| {
-        let waves: &[Wave] = match arch.generation() {
-            Generation::Gfx9 => &[Wave::Wave64],
-            Generation::Gfx11 | Generation::Gfx12 => &[Wave::Wave32, Wave::Wave64],
+        let waves: &[WaveSize] = match arch.generation() {
+            Generation::Gfx9 => &[WaveSize::Wave64],
+            Generation::Gfx11 | Generation::Gfx12 => &[WaveSize::Wave32, WaveSize::Wave64],
         };
         waves.iter().map(move |&wave| Target { arch, wave })
     })
@@ -72,8 +72,8 @@ fn is_gfx9(target: Target) -> bool {
 
 fn lanes_of(target: Target) -> u32 {
     match target.wave {
-        Wave::Wave32 => 32,
-        Wave::Wave64 => 64,
+        WaveSize::Wave32 => 32,
+        WaveSize::Wave64 => 64,
     }
 }
 

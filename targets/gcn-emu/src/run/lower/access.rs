@@ -1,7 +1,7 @@
 //! Accesses to memory by lanes.
 
 use super::super::access::{self, Access, Action, CacheEffects};
-use super::super::operand::Target;
+use super::super::operand::Destination;
 use super::super::step::Detail;
 use super::super::{buffer, flat, lds};
 use super::{Builder, Result};
@@ -46,9 +46,9 @@ impl Builder<'_> {
             data.reverse();
         }
         self.step.src[0] = self.source(address, Type::U32)?;
-        let rows = data.iter().map(|operand| match self.target(operand) {
-            Target::Vector(row) => row,
-            Target::Scalar(_) | Target::None => 0,
+        let rows = data.iter().map(|operand| match self.destination(operand) {
+            Destination::Vector(row) => row,
+            Destination::Scalar(_) | Destination::None => 0,
         });
         let rows: Vec<u16> = rows.collect();
         self.access(Access {
@@ -63,7 +63,7 @@ impl Builder<'_> {
             offen: false,
         });
         if !row.dst.is_empty() {
-            self.step.dst = self.target(&self.inst.operands[0]);
+            self.step.dst = self.destination(&self.inst.operands[0]);
         }
         self.step.run = lds::run;
         Ok(())
@@ -99,7 +99,7 @@ impl Builder<'_> {
         let returns = address_at > 0;
         let action = access::action(row.name, returns).ok_or_else(|| self.unsupported())?;
         if returns {
-            self.step.dst = self.target(&self.inst.operands[0]);
+            self.step.dst = self.destination(&self.inst.operands[0]);
         }
         self.step.src[0] = self.source(&self.inst.operands[address_at], Type::U64)?;
         if modifiers.segment != Segment::Flat
@@ -108,9 +108,9 @@ impl Builder<'_> {
             self.step.src[1] = self.source(scalar, Type::U64)?;
         }
         let data = match (row.src.is_empty(), self.inst.operands.get(address_at + 1)) {
-            (false, Some(operand)) => match self.target(operand) {
-                Target::Vector(row) => row,
-                Target::Scalar(_) | Target::None => 0,
+            (false, Some(operand)) => match self.destination(operand) {
+                Destination::Vector(row) => row,
+                Destination::Scalar(_) | Destination::None => 0,
             },
             _ => 0,
         };
@@ -151,13 +151,13 @@ impl Builder<'_> {
         self.step.src[0] = self.source(address, Type::U64)?;
         self.step.src[1] = self.source(resource, Type::U64)?;
         self.step.src[2] = self.source(offset, Type::U32)?;
-        let target = self.target(data);
+        let target = self.destination(data);
         if matches!(action, Action::Load(_) | Action::Atomic(_, _, true)) {
             self.step.dst = target;
         }
         let data = match target {
-            Target::Vector(row) => row,
-            Target::Scalar(_) | Target::None => 0,
+            Destination::Vector(row) => row,
+            Destination::Scalar(_) | Destination::None => 0,
         };
         self.access(Access {
             action,

@@ -6,7 +6,7 @@ mod scalar;
 mod vector;
 
 use super::flow::Flow;
-use super::operand::{Source, Special, Target};
+use super::operand::{Destination, Source, Special};
 use super::register_counts::RegisterCounts;
 use super::step::{Detail, Step};
 use super::wave::{ACCUMULATIONS, VECTORS};
@@ -25,7 +25,7 @@ pub(super) fn lower(inst: Inst) -> Result<Step> {
         run: |_, _, _| Flow::Next,
         bytes: 4 * u64::from(inst.words),
         needs: RegisterCounts::new(needs(&inst)),
-        dst: Target::None,
+        dst: Destination::None,
         src: [const { Source::None }; 4],
         immediate: 0,
         detail: Detail::None,
@@ -143,16 +143,18 @@ impl Builder<'_> {
         Source::Constant(bits, rows)
     }
 
-    fn target(&self, operand: &Operand) -> Target {
+    fn destination(&self, operand: &Operand) -> Destination {
         let Value::Registers(register, _) = operand.value else {
-            return Target::None;
+            return Destination::None;
         };
         match register {
-            Register::Vector(number) => Target::Vector(number as u16 + VECTORS as u16),
-            Register::Accumulation(number) => Target::Vector(number as u16 + ACCUMULATIONS as u16),
-            Register::Scalar(number) => Target::Scalar(number),
-            Register::Trap(number) => Target::Scalar(108 + number),
-            Register::Special(number) => Target::Scalar(number),
+            Register::Vector(number) => Destination::Vector(number as u16 + VECTORS as u16),
+            Register::Accumulation(number) => {
+                Destination::Vector(number as u16 + ACCUMULATIONS as u16)
+            }
+            Register::Scalar(number) => Destination::Scalar(number),
+            Register::Trap(number) => Destination::Scalar(108 + number),
+            Register::Special(number) => Destination::Scalar(number),
         }
     }
 

@@ -16,7 +16,7 @@ impl Builder<'_> {
         self.step.immediate = self.immediate();
         let has_dst = !self.row().dst.is_empty();
         if let (true, Some(dst)) = (has_dst, self.inst.operands.first()) {
-            self.step.dst = self.target(dst);
+            self.step.dst = self.destination(dst);
         }
         if let Some(source) = self.sources().first() {
             let kind = match source.kind.registers() {
@@ -32,7 +32,7 @@ impl Builder<'_> {
         let operation = operation.ok_or_else(|| self.unsupported())?;
         self.step.run = operation.run;
         if !self.row().dst.is_empty() {
-            self.step.dst = self.target(&self.inst.operands[0]);
+            self.step.dst = self.destination(&self.inst.operands[0]);
         }
         let mut sources = self.sources().to_vec();
         // The destination is a source of multiply-adds.
@@ -54,7 +54,7 @@ impl Builder<'_> {
                     if self.row().dst[0] == Kind::HwReg {
                         self.step.src[0] = self.source(operand, Type::U32)?;
                     } else {
-                        self.step.dst = self.target(operand);
+                        self.step.dst = self.destination(operand);
                     }
                 }
                 Value::Registers(..) | Value::Literal(_) => {
@@ -84,7 +84,7 @@ impl Builder<'_> {
                     ScalarMemoryOp::s_memtime => 1,
                     _ => 10,
                 };
-                self.step.dst = self.target(&self.inst.operands[0]);
+                self.step.dst = self.destination(&self.inst.operands[0]);
                 return Ok(());
             }
             _ if name.contains("prefetch") => {
@@ -100,7 +100,7 @@ impl Builder<'_> {
             return Err(self.unsupported());
         };
         self.step.run = scalar_memory::load;
-        self.step.dst = self.target(dst);
+        self.step.dst = self.destination(dst);
         self.step.src[0] = self.source(base, Type::U64)?;
         match offset.value {
             Value::Immediate(offset) => self.step.immediate = offset.into(),

@@ -2,10 +2,8 @@
 
 use super::super::arithmetic;
 use super::super::flow::Flow;
-use super::super::modifiers::{
-    LaneSource, Modifiers as AluModifiersOf, Placement, SourceModifiers,
-};
-use super::super::operand::{Source, Target};
+use super::super::modifiers::{LaneSource, Placement, ResolvedModifiers, SourceModifiers};
+use super::super::operand::{Destination, Source};
 use super::super::packed::Packed;
 use super::super::step::{Detail, Run};
 use super::super::vector::{self, Alu};
@@ -26,7 +24,7 @@ impl Builder<'_> {
         }
         self.step.run = run;
         if let (false, Some(dst)) = (self.row().dst.is_empty(), self.inst.operands.first()) {
-            self.step.dst = self.target(dst);
+            self.step.dst = self.destination(dst);
         }
         let sources = self.sources().to_vec();
         for (at, operand) in sources.iter().enumerate().take(4) {
@@ -45,13 +43,13 @@ impl Builder<'_> {
         let (dsts, sources) = self.inst.operands.split_at(dsts);
         let mut alu = self.alu(operation, dsts, sources)?;
         if let ([dst], false) = (dsts, operation.writes_mask)
-            && matches!(self.target(dst), Target::Scalar(_))
+            && matches!(self.destination(dst), Destination::Scalar(_))
         {
             if self.modifiers(operation, dsts, sources)?.is_some() {
                 return Err(self.unsupported());
             }
             alu.masks.clear();
-            self.step.dst = self.target(dst);
+            self.step.dst = self.destination(dst);
             self.step.detail = Detail::Alu(Box::new(alu));
             self.step.run = arithmetic::scalar;
             return Ok(());
@@ -87,16 +85,16 @@ impl Builder<'_> {
             operation,
         };
         for operand in dsts {
-            match self.target(operand) {
-                Target::Vector(row) => {
+            match self.destination(operand) {
+                Destination::Vector(row) => {
                     let rows = operation.dst.map_or(0, Type::rows);
                     if rows > usize::from(operand.kind.registers()) {
                         return Err(self.unsupported());
                     }
                     alu.dst = row;
                 }
-                Target::Scalar(number) => alu.masks.push(number),
-                Target::None => {}
+                Destination::Scalar(number) => alu.masks.push(number),
+                Destination::None => {}
             }
         }
         let clamps = match self.inst.modifiers {
@@ -153,7 +151,7 @@ impl Builder<'_> {
             modifiers.neg_hi |= u8::from(source.abs) << at;
         }
         let operation = alu::find_packed(op, &modifiers).ok_or_else(|| self.unsupported())?;
-        let Target::Vector(dst) = self.target(dst) else {
+        let Destination::Vector(dst) = self.destination(dst) else {
             return Err(self.unsupported());
         };
         let mut src = Vec::new();
@@ -223,11 +221,11 @@ impl Builder<'_> {
         operation: &alu::Operation,
         dsts: &[Operand],
         sources: &[Operand],
-    ) -> Result<Option<Box<AluModifiersOf>>> {
+    ) -> Result<Option<Box<ResolvedModifiers>>> {
         let Modifiers::Alu(given) = &self.inst.modifiers else {
             return Ok(None);
         };
-        let mut all = AluModifiersOf::default();
+        let mut all = ResolvedModifiers::default();
         let types = operation.src.iter();
         let mut number = 0;
         for (at, (kind, operand)) in types.zip(sources).enumerate() {
@@ -266,7 +264,7 @@ impl Builder<'_> {
             return Err(self.unsupported());
         }
         all.dst = self.placement(operation, given, dsts);
-        let is_default = all == AluModifiersOf::default();
+        let is_default = all == ResolvedModifiers::default();
         Ok((!is_default).then(|| Box::new(all)))
     }
 
