@@ -112,6 +112,11 @@ fn costs_and_traces_are_printed() {
     let trace = emulate(&["--trace", "1.3"], "ok");
     assert_eq!(trace.code, Some(0), "{}", trace.stderr);
     assert!(trace.stderr.contains("st.global.u32"), "{}", trace.stderr);
+    let unseen = "REVOFF_EMU_TRACE=1000.3: no kernel has had this thread";
+    assert!(!trace.stderr.contains("no kernel"), "{}", trace.stderr);
+    let trace = emulate(&["--trace", "1000.3"], "ok");
+    assert_eq!(trace.code, Some(0), "{}", trace.stderr);
+    assert!(trace.stderr.contains(unseen), "{}", trace.stderr);
 }
 
 /// The fault is printed, and the function that notices it returns the documented code, 700.

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
-use emu_driver::devices::{Vendor, traced};
+use emu_driver::devices::Vendor;
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
+use emu_driver::trace::Traced;
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
@@ -97,12 +98,12 @@ fn arches() -> Result<Vec<u32>, SettingError> {
 
 /// The thread whose instructions are printed.
 fn trace() -> Result<Option<Trace>, SettingError> {
-    let traced = traced()?.map(|(block, thread)| Trace {
-        block: [block, 0, 0],
-        thread: [thread, 0, 0],
-        sink: Arc::new(report),
-    });
-    Ok(traced)
+    let traced = Traced::of_environment()?;
+    Ok(traced.map(|traced| Trace {
+        block: [traced.block, 0, 0],
+        thread: [traced.thread, 0, 0],
+        sink: Arc::new(traced.sink(report)),
+    }))
 }
 
 /// A report of what each kernel does on the bus.

@@ -4,6 +4,7 @@ use emu_driver::faults::Faults;
 use emu_driver::process::SettingError;
 
 use crate::code::Code;
+use crate::functions::function;
 
 static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
 
@@ -14,7 +15,9 @@ pub(crate) fn of_call(function: &str) -> Option<Code> {
 
 /// Why the failures of the environment are not injected.
 pub(crate) fn invalid() -> Option<SettingError> {
-    FAULTS.check().err()
+    // Those of the other driver are its business.
+    let exists = |name: &str| function(name).is_some() || name.starts_with("hsa_");
+    FAULTS.check(exists).err()
 }
 
 /// The number of injected failures so far.

@@ -1,11 +1,10 @@
 //! Counts of calls by function, which `REVOFF_EMU_CALLS` asks for.
 
 use std::collections::BTreeMap;
-use std::ffi::c_int;
 use std::io::{Write, stderr};
 use std::sync::{LazyLock, Mutex};
 
-use crate::process::{SettingError, lock, number};
+use crate::process::{SettingError, at_exit, lock, number};
 
 static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
@@ -26,10 +25,6 @@ pub fn add(function: &str) {
     }
 }
 
-unsafe extern "C" {
-    fn atexit(function: extern "C" fn()) -> c_int;
-}
-
 extern "C" fn print() {
     let mut errors = stderr().lock();
     for (function, count) in &*lock(&COUNTS) {
@@ -44,10 +39,7 @@ extern "C" fn print() {
 /// The setting is invalid.
 pub fn print_at_exit() -> Result<(), &'static SettingError> {
     if *IS_WANTED.as_ref()? {
-        // SAFETY: the function is there when it is called. The drivers' libraries are linked with `nodelete` (their
-        // `build.rs`), so that they are never unloaded; from another library that contains this crate, glibc calls the function before
-        // it unloads the library. Registering fails only without memory, and then nothing is printed.
-        let _ = unsafe { atexit(print) };
+        at_exit(print);
     }
     Ok(())
 }

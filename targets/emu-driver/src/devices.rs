@@ -6,8 +6,6 @@ use crate::process::{SettingError, value};
 const ARCH: &str = "REVOFF_EMU_ARCH";
 /// How many GPUs there are, or their architectures.
 const DEVICES: &str = "REVOFF_EMU_DEVICES";
-/// The thread whose instructions are printed.
-const TRACE: &str = "REVOFF_EMU_TRACE";
 
 /// The GPUs of one vendor.
 pub struct Vendor<'a, A> {
@@ -42,18 +40,6 @@ impl<A: Clone> Vendor<'_, A> {
             Devices::List(arches) => arches,
         })
     }
-}
-
-/// The block and the thread in it whose instructions are printed, if the environment names one.
-///
-/// # Errors
-/// It is invalid.
-pub fn traced() -> Result<Option<(u32, u32)>, SettingError> {
-    let read = |text: &str| {
-        let (block, thread) = text.split_once('.')?;
-        Some(Some((block.parse().ok()?, thread.parse().ok()?)))
-    };
-    value(TRACE, None, "a block and a thread (as 0.31)", read)
 }
 
 /// GPUs that are alike, or the architecture of each.

@@ -48,12 +48,20 @@ impl Faults {
         calls.as_ref()
     }
 
-    /// Checks that the variable is well-formed. No call fails otherwise.
+    /// Checks that the variable is well-formed, in which case calls fail, and names functions that exist.
     ///
     /// # Errors
-    /// It is not.
-    pub fn check(&self) -> Result<(), SettingError> {
-        self.calls().map(drop).map_err(Clone::clone)
+    /// It does not.
+    pub fn check(&self, exists: impl Fn(&str) -> bool) -> Result<(), SettingError> {
+        let calls = lock(self.calls().map_err(Clone::clone)?);
+        match calls.keys().find(|function| !exists(function)) {
+            None => Ok(()),
+            Some(function) => Err(SettingError {
+                name: self.variable,
+                value: function.clone(),
+                expected: "a function of CUDA's driver or of ROCr".to_owned(),
+            }),
+        }
     }
 
     /// Counts a call of `function`; returns the injected error, if there is one.

@@ -8,6 +8,7 @@
 //! | [`fill`] | the contents of new memory |
 //! | [`pointers`] | arguments from C callers |
 //! | [`process`] | handles, settings, locks |
+//! | [`trace`] | the thread whose instructions are printed |
 
 pub mod calls;
 pub mod devices;
@@ -15,3 +16,4 @@ pub mod faults;
 pub mod fill;
 pub mod pointers;
 pub mod process;
+pub mod trace;

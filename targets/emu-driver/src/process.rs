@@ -1,5 +1,6 @@
 //! State of the process.
 
+use std::ffi::c_int;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -88,6 +89,18 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         return None;
     }
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+unsafe extern "C" {
+    fn atexit(function: extern "C" fn()) -> c_int;
+}
+
+/// Has a function called when the process exits. It is not called if there is no memory left to note that.
+pub(crate) fn at_exit(function: extern "C" fn()) {
+    // SAFETY: the function is there when it is called. The drivers' libraries are linked with `nodelete` (their
+    // `build.rs`), so that they are never unloaded; from another library that contains this crate, glibc calls the
+    // function before it unloads the library.
+    let _ = unsafe { atexit(function) };
 }
 
 /// Ignores poisoning: the data is consistent at every point where a panic could happen.

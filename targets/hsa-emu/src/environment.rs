@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
-use emu_driver::devices::{Vendor, traced};
+use emu_driver::devices::Vendor;
 use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
+use emu_driver::trace::Traced;
 use gcn_emu::{Arch, Options, Trace, Weak};
 
 use crate::gpu::GpuOptions;
@@ -109,12 +110,12 @@ fn weak(is_checked: bool) -> Result<Option<Weak>, SettingError> {
 
 /// The work-item whose instructions are printed.
 fn trace() -> Result<Option<Trace>, SettingError> {
-    let traced = traced()?.map(|(workgroup, item)| Trace {
-        workgroup: [workgroup, 0, 0],
-        lane: [item, 0, 0],
-        sink: Arc::new(report),
-    });
-    Ok(traced)
+    let traced = Traced::of_environment()?;
+    Ok(traced.map(|traced| Trace {
+        workgroup: [traced.block, 0, 0],
+        lane: [traced.thread, 0, 0],
+        sink: Arc::new(traced.sink(report)),
+    }))
 }
 
 /// A report of what each kernel does on the bus.
