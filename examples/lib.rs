@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use host_rt::targets::choose::{WayOut, to_build};
 use host_rt::targets::{Arch, DeviceArch};
-use host_rt::{Image, Runtime, timeline};
+use host_rt::{Image, Runtime, telemetry};
 use image_build::device::{Assemblers, Toolchain};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
-/// Shows errors in the log, with a timeline if the environment names a file for one.
+/// Shows errors in the log, with a timeline and metrics if the environment asks for them.
 pub fn show_errors() {
     let lines = fmt::layer().with_writer(io::stderr);
     registry()
         .with(lines.with_filter(LevelFilter::ERROR))
-        .with(timeline::layer())
+        .with(telemetry::layer())
         .init();
 }
 

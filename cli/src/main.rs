@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod run;
 mod test;
+mod top;
 
 use std::process::ExitCode;
 
@@ -45,6 +46,7 @@ fn command(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Inspect(options) => inspect::run(options),
         Command::Run(options) => run::run(options),
         Command::Bench(options) => bench::run(options),
+        Command::Top(options) => top::run(options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Options::command(), "revoff", &mut script);

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, build, devices, emulate, inspect, new, run, test};
+use crate::{bench, build, devices, emulate, inspect, new, run, test, top};
 
 /// Reverse offload: kernels that call functions on the host.
 ///
@@ -25,6 +25,7 @@ Examples:
   revoff inspect libhello.so      which kernels an image has, what it calls
   revoff run libhello.so --kernel hello u32:7
   revoff bench --quick            what a call to the host costs here
+  revoff top heat.socket          what a program does, started with REVOFF_METRICS=heat.socket
 
 Exit status:
   0  done
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Test(test::Options),
     /// Measure the cost of calls to the host on this machine
     Bench(bench::Options),
+    /// Watch a running program: its calls, launches, copies and serving threads
+    Top(top::Options),
     /// Print a shell completion script
     #[command(
         after_help = "Example:\n  revoff completions bash > ~/.local/share/bash-completion/completions/revoff"

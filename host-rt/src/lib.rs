@@ -67,7 +67,7 @@
 //! | error | failure |
 //! |---|---|
 //! | [`EnvError`](env::EnvError) | an environment variable has an invalid value |
-//! | [`TimelineError`](timeline::TimelineError) | the file for the [`timeline`] cannot be written |
+//! | [`TelemetryError`](telemetry::TelemetryError) | the file or socket for [`telemetry`] cannot be created |
 //! | [`ImageError`](image::ImageError) | a file is not a usable image |
 //! | [`DeviceError`](device::DeviceError) | an operation of a device failed |
 //! | [`LaunchError`], [`CallError`] | a kernel, or a call that it made, failed |
@@ -104,7 +104,7 @@ pub use base::{Chain, env, ranges};
 pub use bus_cost;
 pub use device::{Grid, Params};
 pub use image::Image;
-pub use revoff_timeline as timeline;
+pub use revoff_telemetry as telemetry;
 pub use runtime::{
     AbortHandle, Builder, DeviceBuffer, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut,
     Program, Report, Runtime, RuntimeError, Transfers, TypedKernel,

@@ -23,15 +23,15 @@ pub struct FilterError {
     reason: ParseError,
 }
 
-/// Shows the log by the filter in the environment, or by `unset` if there is none, and writes the timeline that
-/// the environment names, unless the program has installed a subscriber.
+/// Shows the log by the filter in the environment, or by `unset` if there is none, and writes the timeline and
+/// the metrics that the environment asks for, unless the program has installed a subscriber.
 ///
 /// # Errors
 /// The environment's filter is invalid. Nothing is shown then.
 pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
     let filter = filter(env::var(LOG), unset)?;
-    let timeline = revoff_timeline::layer();
-    if filter.is_none() && timeline.is_none() {
+    let telemetry = revoff_telemetry::layer();
+    if filter.is_none() && telemetry.is_none() {
         return Ok(());
     }
     // This variable turns colours off: https://no-color.org.
@@ -41,7 +41,7 @@ pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
         .with_ansi(wants_colours && io::stderr().is_terminal());
     let lines = filter.map(|filter| lines.with_filter(filter));
     // Fails if the program has a subscriber, which stays.
-    let _ = registry().with(lines).with(timeline).try_init();
+    let _ = registry().with(lines).with(telemetry).try_init();
     Ok(())
 }
 

@@ -137,7 +137,7 @@ impl Builder {
     /// value.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
-        revoff_timeline::install()?;
+        revoff_telemetry::install()?;
         // Before threads of the program are bound to processors.
         spins(0);
         let options = OpenOptions {

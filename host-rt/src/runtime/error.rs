@@ -1,7 +1,7 @@
 //! [`RuntimeError`], which the functions of a runtime return. It wraps the errors of the layers
 //! below.
 
-use revoff_timeline::TimelineError;
+use revoff_telemetry::TelemetryError;
 
 use crate::base::debug_as_display;
 use crate::base::env::EnvError;
@@ -26,9 +26,9 @@ pub enum RuntimeError {
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),
-    /// See [`TimelineError`].
+    /// See [`TelemetryError`].
     #[error(transparent)]
-    Timeline(#[from] TimelineError),
+    Telemetry(#[from] TelemetryError),
     /// The kernel is no C function with words for parameters.
     #[error(
         "kernel `{kernel}` cannot be called inline, since it takes a pointer to its parameters: \

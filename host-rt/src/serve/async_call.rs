@@ -208,7 +208,7 @@ pub(super) fn start(
             is_native: request.native().is_some(),
         }),
         server: Arc::clone(server),
-        _span: call_span(function, request),
+        _span: call_span(server, function, request),
     };
     let begin = AssertUnwindSafe(|| {
         // SAFETY: `raw_args` is from a box and lives as long as `call`, which does not access it before

@@ -156,7 +156,7 @@ impl Worker {
         let launch = request.launch();
 
         let _call = CallGuard::enter(CallContext { launch });
-        *span = call_span(function, request).enter();
+        *span = call_span(server, function, request).enter();
         let in_flight = self.in_flight.begin(request, &bounce);
         if let Some(transfer) = function.direct_transfer(args) {
             let mut memory = RequestTransfer {

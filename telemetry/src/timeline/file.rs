@@ -1,6 +1,5 @@
 //! The file.
 
-use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::TRACE;
-use crate::error::TimelineError;
+use super::VARIABLE;
+use super::record::{Record, process_name};
+use super::records::Records;
+use crate::error::TelemetryError;
 use crate::lock::lock;
-use crate::record::{Record, process_name};
-use crate::records::Records;
 
 /// Maximum bytes of a file: viewers hardly show longer ones.
 const MAX_BYTES: u64 = 2 << 30;
@@ -56,16 +55,11 @@ enum EndError {
 }
 
 impl TimelineFile {
-    /// A file of that name, in which `%p` stands for the process.
-    pub(crate) fn new(name: &OsStr) -> &'static Self {
-        let process = process::id();
-        let path = match name.to_str() {
-            Some(name) => PathBuf::from(name.replace("%p", &process.to_string())),
-            None => PathBuf::from(name),
-        };
+    /// A file of that name.
+    pub(crate) fn new(path: PathBuf) -> &'static Self {
         Box::leak(Box::new(Self {
             path,
-            process,
+            process: process::id(),
             state: Mutex::new(State::New),
             threads: Mutex::default(),
             next: AtomicU64::new(1),
@@ -76,7 +70,7 @@ impl TimelineFile {
     ///
     /// # Errors
     /// It cannot be created.
-    pub(crate) fn open(&'static self) -> Result<(), TimelineError> {
+    pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
         let mut state = lock(&self.state);
         if let State::New = *state {
             *state = State::Ended;
@@ -85,13 +79,12 @@ impl TimelineFile {
         Ok(())
     }
 
-    fn create(&'static self) -> Result<Out, TimelineError> {
+    fn create(&'static self) -> Result<Out, TelemetryError> {
         let mut out = Out::create(&self.path)?;
         let mut begin = b"[\n".to_vec();
         process_name(&mut begin, self.process);
         if let Err(EndError::Io(reason)) = out.write(&begin) {
-            let path = out.path;
-            return Err(TimelineError::Create { path, reason });
+            return Err(cannot_create(out.path, reason));
         }
         // Without this thread, records are written when a thread has many, and at the end.
         let writer = thread::Builder::new().name("timeline".to_owned());
@@ -103,8 +96,8 @@ impl TimelineFile {
         });
         extern "C" fn end() {
             // In a child that was forked while it was locked, nobody unlocks it.
-            if let Ok(file) = crate::FILE.try_lock()
-                && let Some(file) = *file
+            if let Ok(outputs) = crate::OUTPUTS.try_lock()
+                && let Some(file) = outputs.and_then(|outputs| outputs.timeline)
             {
                 file.end();
             }
@@ -185,7 +178,8 @@ impl TimelineFile {
         };
         let result = out.write(records);
         if let Err(error) = result {
-            let message = format!("{TRACE}={:?}: the timeline ends here ({error})", out.path);
+            let (name, path) = (VARIABLE.name(), &out.path);
+            let message = format!("{name}={path:?}: the timeline ends here ({error})");
             *state = State::Ended;
             drop(state);
             report(&message);
@@ -207,11 +201,17 @@ impl TimelineFile {
         if let State::Open(mut out) = state
             && let Err(error) = out.write(&end)
         {
-            report(&format!(
-                "{TRACE}={:?}: the end is missing ({error})",
-                out.path
-            ));
+            let (name, path) = (VARIABLE.name(), out.path);
+            report(&format!("{name}={path:?}: the end is missing ({error})"));
         }
+    }
+}
+
+fn cannot_create(path: PathBuf, reason: io::Error) -> TelemetryError {
+    TelemetryError::Create {
+        variable: VARIABLE.name(),
+        path,
+        reason,
     }
 }
 
@@ -224,7 +224,7 @@ fn report(message: &str) {
 impl Out {
     /// Creates the file, or the first of `FILE.2` and so on that nobody writes: another process, or a library of
     /// this one that contains this code as well.
-    fn create(name: &Path) -> Result<Self, TimelineError> {
+    fn create(name: &Path) -> Result<Self, TelemetryError> {
         let mut path = name.to_owned();
         for number in 2.. {
             match Self::try_create(&path) {
@@ -240,7 +240,7 @@ impl Out {
                     path = name.to_owned();
                     path.as_mut_os_string().push(format!(".{number}"));
                 }
-                Err(reason) => return Err(TimelineError::Create { path, reason }),
+                Err(reason) => return Err(cannot_create(path, reason)),
             }
         }
         unreachable!("no process has that many files")

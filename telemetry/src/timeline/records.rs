@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::record::Record;
 use crate::clock::now;
 use crate::lock::lock;
-use crate::record::Record;
 
 /// Bytes that a thread keeps; more are written.
 const BUFFER_BYTES: usize = 16 << 10;

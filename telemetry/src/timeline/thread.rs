@@ -7,10 +7,10 @@ use std::thread;
 use rustix::thread::gettid;
 use tracing::Id;
 
+use super::file::TimelineFile;
+use super::record::text;
+use super::records::Records;
 use crate::clock::now;
-use crate::file::TimelineFile;
-use crate::record::text;
-use crate::records::Records;
 
 /// A thread with records.
 struct Thread {

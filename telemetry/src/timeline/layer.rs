@@ -9,10 +9,10 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
+use super::file::TimelineFile;
+use super::record::Fields;
+use super::thread::{add, enter, leave};
 use crate::clock::now;
-use crate::file::TimelineFile;
-use crate::record::Fields;
-use crate::thread::{add, enter, leave};
 
 /// Writes spans and events to a file.
 pub(crate) struct Timeline(&'static TimelineFile);

@@ -7,9 +7,9 @@ use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
 use tracing_subscriber::layer::{Context, Filter};
 
+use super::file::TimelineFile;
+use super::thread::skip;
 use crate::clock::last_tick;
-use crate::file::TimelineFile;
-use crate::thread::skip;
 
 /// The time in which a thread shows at most [`MAX_PER_WINDOW`] calls and copies, in nanoseconds: a record takes longer
 /// than the shortest of them.

@@ -1,0 +1,102 @@
+//! `revoff top`: shows a running program, and says why it does not.
+
+mod common;
+
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Ended, revoff, run};
+
+/// A program that makes calls until this is dropped.
+struct Running(Child);
+
+impl Running {
+    fn new(socket: &Path) -> Self {
+        let mut command = revoff();
+        let words = "bench --wires native --calls empty --threads 1 --rounds 1 --seconds 100";
+        command.args(words.split(' ')).env("REVOFF_METRICS", socket);
+        let output = tempfile::tempfile().expect("a file");
+        let child = command.stdout(output).spawn().expect("it starts");
+        Self(child)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn top(socket: &Path) -> Command {
+    let mut command = revoff();
+    command.arg("top").arg(socket);
+    command
+}
+
+/// What `revoff top --once` prints as soon as it contains a text.
+fn shown(socket: &Path, wanted: &str) -> String {
+    let begin = Instant::now();
+    loop {
+        let Ended {
+            code,
+            stdout,
+            stderr,
+        } = run(top(socket).args(["--once", "--interval", "0.3"]));
+        if code == Some(0) && stdout.contains(wanted) {
+            return stdout;
+        }
+        assert!(
+            begin.elapsed() < Duration::from_secs(100),
+            "no {wanted} in {stdout}{stderr}"
+        );
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_running_program_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("socket");
+    let running = Running::new(&socket);
+    let text = shown(&socket, "serving");
+    let process = format!("process {}", running.0.id());
+    for wanted in [
+        process.as_str(),
+        "HOST FUNCTION",
+        "calls/s",
+        "KERNEL",
+        "SERVING THREAD",
+    ] {
+        assert!(text.contains(wanted), "no {wanted} in {text}");
+    }
+    let calls = text.lines().find(|line| line.contains(" host "));
+    let rate = calls.and_then(|line| line.split_whitespace().nth(2));
+    assert!(rate.is_some_and(|rate| rate != "0"), "{text}");
+    drop(running);
+    // It was killed and has left the socket behind.
+    run(&mut top(&socket)).refused(&[&format!("REVOFF_METRICS={}", socket.display())]);
+}
+
+#[test]
+fn what_it_cannot_show_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("socket");
+    run(&mut top(&socket)).refused(&[&format!("REVOFF_METRICS={}", socket.display())]);
+    for interval in ["0", "x", "-1", "inf", "NaN"] {
+        let option = format!("--interval={interval}");
+        run(top(&socket).arg(option)).refused(&["--interval", "a number from 0.1 to 3600"]);
+    }
+    // Another program's socket.
+    let listener = UnixListener::bind(&socket).expect("it can be created");
+    let other = thread::spawn(move || {
+        use std::io::Write;
+        let (mut stream, _) = listener.accept().expect("a client");
+        stream.write_all(b"220 mail\r\n").expect("it listens");
+    });
+    run(&mut top(&socket)).refused(&["no metrics", "no HTTP answer"]);
+    other.join().expect("it has answered");
+}

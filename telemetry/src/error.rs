@@ -1,0 +1,31 @@
+//! [`TelemetryError`].
+
+use std::io;
+use std::path::PathBuf;
+
+/// What the environment asks for cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TelemetryError {
+    /// The file or socket of a variable cannot be created.
+    #[error("environment variable {variable}={path:?}: it cannot be created ({reason})")]
+    Create {
+        /// The variable.
+        variable: &'static str,
+        /// The file or socket.
+        path: PathBuf,
+        /// The reason.
+        reason: io::Error,
+    },
+    /// The program has a subscriber of its own, without the layer.
+    #[error(
+        "environment variable {variable}={path:?}: the program has a subscriber of `tracing` of its own; add \
+         `host_rt::telemetry::layer()` to it, or unset the variable"
+    )]
+    OtherSubscriber {
+        /// The variable.
+        variable: &'static str,
+        /// The file or socket.
+        path: PathBuf,
+    },
+}

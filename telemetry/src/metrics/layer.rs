@@ -1,0 +1,145 @@
+//! Spans, as `tracing` reports them.
+
+use std::fmt::Debug;
+use std::time::Instant;
+
+use tracing::field::{Field, Visit};
+use tracing::span::Attributes;
+use tracing::{Id, Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use super::counts::{CopyLabels, Counts, FunctionLabels, KernelLabels};
+use super::thread;
+
+/// Counts launches, calls and copies.
+pub(super) struct CountSpans(&'static Counts);
+
+/// Whether a span, of host-rt, is counted.
+pub(super) fn is_counted(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span()
+        && *metadata.level() <= Level::DEBUG
+        && metadata.target().starts_with("host_rt::")
+        && matches!(metadata.name(), CALL | LAUNCH | COPY)
+}
+
+const CALL: &str = "call";
+const LAUNCH: &str = "launch";
+const COPY: &str = "copy";
+
+/// A span that has not ended.
+enum Span {
+    Call(FunctionLabels, Instant),
+    Launch(KernelLabels),
+}
+
+/// The fields of a span that are counted.
+#[derive(Default)]
+struct Fields {
+    name: String,
+    device: String,
+    bytes: u64,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "otel.name" => value.clone_into(&mut self.name),
+            "device" => value.clone_into(&mut self.device),
+            _ => {}
+        }
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "bytes" {
+            self.bytes = value;
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+}
+
+impl CountSpans {
+    pub(super) fn new(counts: &'static Counts) -> Self {
+        Self(counts)
+    }
+
+    /// Counts the beginning of a span. Returns what its end needs.
+    fn begin(&self, name: &str, fields: Fields) -> Option<Span> {
+        let (device, name_of_span) = (fields.device, fields.name);
+        match name {
+            CALL => {
+                let labels = FunctionLabels {
+                    device,
+                    function: name_of_span,
+                };
+                self.0.calls_running.get_or_create(&labels).inc();
+                Some(Span::Call(labels, Instant::now()))
+            }
+            LAUNCH => {
+                let labels = KernelLabels {
+                    device,
+                    kernel: name_of_span,
+                };
+                self.0.launches.get_or_create(&labels).inc();
+                self.0.launches_running.get_or_create(&labels).inc();
+                Some(Span::Launch(labels))
+            }
+            _ => {
+                let labels = CopyLabels {
+                    direction: name_of_span,
+                };
+                self.0.copies.get_or_create(&labels).inc();
+                self.0
+                    .copied_bytes
+                    .get_or_create(&labels)
+                    .inc_by(fields.bytes);
+                None
+            }
+        }
+    }
+}
+
+impl<S> Layer<S> for CountSpans
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        let begun = self.begin(attributes.metadata().name(), fields);
+        if let (Some(begun), Some(span)) = (begun, context.span(id)) {
+            span.extensions_mut().insert(begun);
+        }
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        if context.metadata(id).is_some_and(|span| span.name() == CALL) {
+            thread::begin(self.0);
+        }
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        if context.metadata(id).is_some_and(|span| span.name() == CALL) {
+            thread::end(self.0);
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id) else {
+            return;
+        };
+        match span.extensions_mut().remove::<Span>() {
+            Some(Span::Call(labels, begun)) => {
+                let duration = begun.elapsed().as_secs_f64();
+                self.0.calls.get_or_create(&labels).observe(duration);
+                self.0.calls_running.get_or_create(&labels).dec();
+            }
+            Some(Span::Launch(labels)) => {
+                self.0.launches_running.get_or_create(&labels).dec();
+            }
+            None => {}
+        }
+    }
+}

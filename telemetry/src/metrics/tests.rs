@@ -1,0 +1,181 @@
+//! Tests of whole metrics. Their spans have the names of host-rt's.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use tempfile::TempDir;
+use tracing::subscriber::with_default;
+use tracing::{debug_span, info_span};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry;
+
+use super::{Metrics, layer};
+
+/// Metrics on a new socket.
+fn metrics(folder: &TempDir) -> &'static Metrics {
+    let metrics = Metrics::new(folder.path().join("socket"));
+    metrics.open().unwrap();
+    metrics
+}
+
+/// Sends a request; returns the answer.
+fn ask(path: &Path, request: &[u8]) -> io::Result<String> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.write_all(request)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// The lines of the metrics.
+fn lines(metrics: &Metrics) -> Vec<String> {
+    let answer = ask(metrics.path(), b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let (head, text) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.starts_with("HTTP/1.0 200 OK\r\n"), "{head}");
+    assert!(
+        head.contains(&format!("Content-Length: {}", text.len())),
+        "{head}"
+    );
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn assert_has(lines: &[String], wanted: &str) {
+    assert!(
+        lines.iter().any(|line| line == wanted),
+        "no {wanted} in {lines:#?}"
+    );
+}
+
+#[test]
+fn what_runs_and_what_has_ended_is_counted() {
+    let folder = TempDir::new().unwrap();
+    let metrics = metrics(&folder);
+    with_default(registry().with(layer(metrics)), || {
+        let launch =
+            debug_span!(target: "host_rt::test", "launch", otel.name = "kernel", device = "d");
+        let call = || debug_span!(target: "host_rt::test", "call", otel.name = "f", device = "d");
+        call().in_scope(|| thread::sleep(Duration::from_millis(3)));
+        for bytes in [10usize, 20] {
+            debug_span!(target: "host_rt::test", "copy", otel.name = "copy on device", bytes)
+                .in_scope(|| ());
+        }
+        // Spans of others.
+        info_span!("call", otel.name = "other").in_scope(|| ());
+        info_span!(target: "host_rt::test", "task", otel.name = "other").in_scope(|| ());
+
+        let open = call();
+        let _entered = open.enter();
+        let found = lines(metrics);
+        let labels = r#"{device="d",function="f"}"#;
+        assert_has(&found, &format!("revoff_calls_running{labels} 1"));
+        assert_has(&found, &format!("revoff_call_seconds_count{labels} 1"));
+        let le = |bound: &str| {
+            format!("revoff_call_seconds_bucket{{le=\"{bound}\",device=\"d\",function=\"f\"}}")
+        };
+        assert_has(&found, &format!("{} 0", le("0.002048")));
+        assert_has(&found, &format!("{} 1", le("+Inf")));
+        let labels = r#"{device="d",kernel="kernel"}"#;
+        assert_has(&found, &format!("revoff_launches_total{labels} 1"));
+        assert_has(&found, &format!("revoff_launches_running{labels} 1"));
+        let labels = r#"{direction="copy on device"}"#;
+        assert_has(&found, &format!("revoff_copies_total{labels} 2"));
+        assert_has(&found, &format!("revoff_copied_bytes_total{labels} 30"));
+        let of_this_thread = |name: &str, value: &str| {
+            let name = format!("revoff_{name}{{thread=\"metrics::tests::");
+            let line = found.iter().find(|line| line.starts_with(&name));
+            assert!(
+                line.is_some_and(|line| line.ends_with(value)),
+                "{name}: {line:?}"
+            );
+        };
+        of_this_thread("thread_calls_total", " 1");
+        of_this_thread("thread_serving", " 1");
+        assert!(
+            !found.iter().any(|line| line.contains("other")),
+            "{found:#?}"
+        );
+        drop(launch);
+    });
+    let found = lines(metrics);
+    assert_has(
+        &found,
+        r#"revoff_launches_running{device="d",kernel="kernel"} 0"#,
+    );
+    assert_has(
+        &found,
+        r#"revoff_call_seconds_count{device="d",function="f"} 2"#,
+    );
+}
+
+/// As serving threads end when there is nothing to serve.
+#[test]
+fn the_metrics_of_a_thread_end_with_it() {
+    let folder = TempDir::new().unwrap();
+    let metrics = metrics(&folder);
+    let of_the_thread =
+        |lines: &[String]| lines.iter().filter(|line| line.contains("short")).count();
+    let serve = move || {
+        with_default(registry().with(layer(metrics)), || {
+            let span = debug_span!(target: "host_rt::test", "call", otel.name = "f", device = "d");
+            span.in_scope(|| ());
+            assert_eq!(of_the_thread(&lines(metrics)), 3);
+        });
+    };
+    let thread = thread::Builder::new().name("short".to_owned());
+    thread.spawn(serve).unwrap().join().unwrap();
+    assert_eq!(of_the_thread(&lines(metrics)), 0);
+}
+
+#[test]
+fn clients_that_misbehave_do_not_stop_it() {
+    let folder = TempDir::new().unwrap();
+    let metrics = metrics(&folder);
+    // One that is gone, one that says nothing, one that says too much.
+    drop(UnixStream::connect(metrics.path()).unwrap());
+    let mut gone = UnixStream::connect(metrics.path()).unwrap();
+    gone.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    drop(gone);
+    let silent = UnixStream::connect(metrics.path()).unwrap();
+    let begin = Instant::now();
+    let answer = ask(metrics.path(), &[b'x'; 9 << 10]);
+    assert!(answer.is_err() || answer.unwrap().starts_with("HTTP/1.0 431 "));
+    lines(metrics);
+    assert!(begin.elapsed() < Duration::from_secs(60));
+    drop(silent);
+}
+
+#[test]
+fn a_socket_that_nobody_serves_is_replaced_and_no_other_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("socket");
+    drop(UnixListener::bind(&path).unwrap());
+    let metrics = Metrics::new(path.clone());
+    metrics.open().unwrap();
+    metrics.open().expect("it is open");
+    lines(metrics);
+
+    let error = Metrics::new(path.clone()).open().unwrap_err().to_string();
+    assert!(
+        error.contains("REVOFF_METRICS=") && error.contains("in use"),
+        "{error}"
+    );
+    lines(metrics);
+    metrics.close();
+    assert_eq!(fs::metadata(&path).unwrap_err().kind(), ErrorKind::NotFound);
+
+    fs::write(&path, "precious").unwrap();
+    let error = Metrics::new(path.clone()).open().unwrap_err().to_string();
+    assert!(error.contains("in use"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    let error = Metrics::new("/no/such/folder".into())
+        .open()
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("No such file"), "{error}");
+}

@@ -1,0 +1,80 @@
+//! The metrics of a serving thread.
+
+use std::cell::RefCell;
+use std::thread;
+use std::time::Instant;
+
+use rustix::thread::gettid;
+
+use super::counts::{Counts, ThreadLabels};
+
+/// A thread that has served a call. Its metrics end with it.
+struct Thread {
+    counts: &'static Counts,
+    labels: ThreadLabels,
+    /// When it began the calls that it is serving: a host function may launch kernels and serve their calls.
+    begun: Vec<Instant>,
+}
+
+thread_local! {
+    static THREAD: RefCell<Option<Thread>> = const { RefCell::new(None) };
+}
+
+impl Thread {
+    fn new(counts: &'static Counts) -> Self {
+        let id = gettid().as_raw_nonzero().get().cast_unsigned().into();
+        let thread = thread::current().name().unwrap_or_default().to_owned();
+        Self {
+            counts,
+            labels: ThreadLabels { thread, id },
+            begun: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.begun.push(Instant::now());
+        let serving = self.counts.thread_serving.get_or_create(&self.labels);
+        serving.set(1);
+    }
+
+    fn end(&mut self) {
+        let Some(begun) = self.begun.pop() else {
+            return;
+        };
+        self.counts.thread_calls.get_or_create(&self.labels).inc();
+        if self.begun.is_empty() {
+            let busy = self.counts.thread_busy.get_or_create(&self.labels);
+            busy.inc_by(begun.elapsed().as_secs_f64());
+            let serving = self.counts.thread_serving.get_or_create(&self.labels);
+            serving.set(0);
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.counts.thread_calls.remove(&self.labels);
+        self.counts.thread_busy.remove(&self.labels);
+        self.counts.thread_serving.remove(&self.labels);
+    }
+}
+
+/// Calls `act` with this thread, unless it is ending.
+fn with_thread(counts: &'static Counts, act: impl FnOnce(&mut Thread)) {
+    // Calls in destructors of this thread's variables are not counted.
+    let _ = THREAD.try_with(|thread| {
+        if let Ok(mut thread) = thread.try_borrow_mut() {
+            act(thread.get_or_insert_with(|| Thread::new(counts)));
+        }
+    });
+}
+
+/// Notes that this thread begins to serve a call.
+pub(super) fn begin(counts: &'static Counts) {
+    with_thread(counts, Thread::begin);
+}
+
+/// Notes that this thread has served the call that it began last.
+pub(super) fn end(counts: &'static Counts) {
+    with_thread(counts, Thread::end);
+}
