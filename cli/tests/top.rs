@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -16,7 +17,7 @@ struct Running(Child);
 impl Running {
     fn new(socket: &Path) -> Self {
         let mut command = revoff();
-        let words = "bench --wires native --calls empty --threads 1 --rounds 1 --seconds 100";
+        let words = "bench --wires native --calls empty --threads 1 --rounds 1 --seconds 4";
         command.args(words.split(' ')).env("REVOFF_METRICS", socket);
         let output = tempfile::tempfile().expect("a file");
         let child = command.stdout(output).spawn().expect("it starts");
@@ -62,7 +63,7 @@ fn a_running_program_is_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("socket");
     let running = Running::new(&socket);
-    let text = shown(&socket, "serving");
+    let text = shown(&socket, "SERVING THREAD");
     let process = format!("process {}", running.0.id());
     for wanted in [
         process.as_str(),
@@ -93,8 +94,9 @@ fn what_it_cannot_show_is_refused() {
     // Another program's socket.
     let listener = UnixListener::bind(&socket).expect("it can be created");
     let other = thread::spawn(move || {
-        use std::io::Write;
         let (mut stream, _) = listener.accept().expect("a client");
+        let asked = stream.read(&mut [0; 1024]).expect("it asks");
+        assert!(asked > 0);
         stream.write_all(b"220 mail\r\n").expect("it listens");
     });
     run(&mut top(&socket)).refused(&["no metrics", "no HTTP answer"]);

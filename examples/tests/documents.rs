@@ -65,7 +65,10 @@ fn files(document: &str, from: &str, to: &str) -> Vec<File> {
 fn manifest(program: &str, path: &str, dependencies: &str) -> String {
     let (name, workspace) = match path.split_once('/') {
         Some((folder, _)) => (folder, ""),
-        None => (program, "[workspace]\nmembers = [\"calls\", \"kernel\"]\n"),
+        None => (
+            program,
+            "[workspace]\nmembers = [\"*calls\", \"*kernel\"]\n",
+        ),
     };
     let mut text = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{workspace}\n"
@@ -98,7 +101,8 @@ fn write(program: &str, files: &[File]) -> PathBuf {
     folder
 }
 
-/// Runs the program in a folder; returns what it prints.
+/// Runs the program in a folder; returns what it prints. Cargo gives crates of one name in different workspaces the same
+/// files in the target folder that they share, so the documents' programs have crates of different names.
 fn run(folder: &Path, args: &[&str]) -> String {
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the versions");
     let target = temporary().parent().expect("the target folder").to_owned();

@@ -99,9 +99,8 @@ fn a_file_that_cannot_be_written_is_named() {
         let found = run(example, args, Path::new(file));
         assert!(!found.status.success(), "{found:?}");
         let text = String::from_utf8_lossy(&found.stderr);
-        let expected = format!(
-            "environment variable REVOFF_TRACE={file:?}: the file cannot be created ({reason}"
-        );
+        let expected =
+            format!("environment variable REVOFF_TRACE={file:?}: it cannot be created ({reason}");
         assert!(text.contains(&expected), "{text}");
     }
 }
