@@ -119,6 +119,22 @@ fn costs_and_traces_are_printed() {
     assert!(trace.stderr.contains(unseen), "{}", trace.stderr);
 }
 
+#[test]
+fn failures_that_were_not_injected_are_named() {
+    let mut command = revoff();
+    command.args(["emulate", "--"]).arg(&*PROGRAM).arg("ok");
+    command.env("REVOFF_EMULATED_DRIVER", &*DRIVER);
+    let ended = run(command.env("REVOFF_EMU_FAIL", "cuNoSuch:1=2,cuInit:7=2,hsa_init:1=2"));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for words in [
+        "cuNoSuch:1: it was called 0 times",
+        "cuInit:7: it was called 1 times",
+    ] {
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("hsa_init"), "{}", ended.stderr);
+}
+
 /// The fault is printed, and the function that notices it returns the documented code, 700.
 #[test]
 fn a_fault_is_printed_with_its_place() {

@@ -27,9 +27,10 @@
 //! | [`timeline`] | the file |
 //! | [`metrics`] | the socket |
 //! | `variable` | the names in the environment |
-//! | `clock`, `lock` | utilities |
+//! | `at_exit`, `clock`, `lock` | utilities |
 //! | `error` | [`TelemetryError`] |
 
+mod at_exit;
 mod clock;
 mod error;
 mod lock;

@@ -2,19 +2,20 @@
 
 use std::io::{Write, stderr};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
 use emu_driver::devices::Vendor;
-use emu_driver::process::{SettingError, number, number_in, parse_bytes, value};
+use emu_driver::process::{SettingError, at_exit, number, number_in, parse_bytes, value};
 use emu_driver::trace::Traced;
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
 
 use crate::code::{Answer, Code};
 use crate::driver::add_gpu;
+use crate::faults;
 use crate::state::gpu::GpuOptions;
 
 /// The architecture of plain `emu`.
@@ -40,6 +41,8 @@ pub(crate) fn add_gpus() -> Answer {
         Code::INVALID_VALUE
     };
     print_at_exit().map_err(|error| say(error))?;
+    static ONCE: Once = Once::new();
+    at_exit(&ONCE, report_missed_faults);
     for options in describe().map_err(|error| say(&error))? {
         add_gpu(options).map_err(|error| say(&error))?;
     }
@@ -109,6 +112,10 @@ fn trace() -> Result<Option<Trace>, SettingError> {
 /// A report of what each kernel does on the bus.
 fn costs() -> CountCosts {
     CountCosts::printed(report)
+}
+
+extern "C" fn report_missed_faults() {
+    faults::missed().iter().for_each(|message| report(message));
 }
 
 /// Says something to the user of a program that knows nothing of this driver.

@@ -4,7 +4,6 @@ use emu_driver::faults::Faults;
 use emu_driver::process::SettingError;
 
 use crate::code::Code;
-use crate::functions::function;
 
 static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
 
@@ -15,12 +14,15 @@ pub(crate) fn of_call(function: &str) -> Option<Code> {
 
 /// Why the failures of the environment are not injected.
 pub(crate) fn invalid() -> Option<SettingError> {
-    // Those of the other driver are its business.
-    let exists = |name: &str| function(name).is_some() || name.starts_with("hsa_");
-    FAULTS.check(exists).err()
+    FAULTS.check().err()
 }
 
 /// The number of injected failures so far.
 pub(crate) fn injected() -> u64 {
     FAULTS.injected()
+}
+
+/// Messages about calls that were to fail and have not been made.
+pub(crate) fn missed() -> Vec<String> {
+    FAULTS.missed("cu")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Write, stderr};
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, Once};
 
 use crate::process::{SettingError, at_exit, lock, number};
 
@@ -39,7 +39,8 @@ extern "C" fn print() {
 /// The setting is invalid.
 pub fn print_at_exit() -> Result<(), &'static SettingError> {
     if *IS_WANTED.as_ref()? {
-        at_exit(print);
+        static ONCE: Once = Once::new();
+        at_exit(&ONCE, print);
     }
     Ok(())
 }

@@ -48,20 +48,30 @@ impl Faults {
         calls.as_ref()
     }
 
-    /// Checks that the variable is well-formed, in which case calls fail, and names functions that exist.
+    /// Checks that the variable is well-formed. No call fails otherwise.
     ///
     /// # Errors
-    /// It does not.
-    pub fn check(&self, exists: impl Fn(&str) -> bool) -> Result<(), SettingError> {
-        let calls = lock(self.calls().map_err(Clone::clone)?);
-        match calls.keys().find(|function| !exists(function)) {
-            None => Ok(()),
-            Some(function) => Err(SettingError {
-                name: self.variable,
-                value: function.clone(),
-                expected: "a function of CUDA's driver or of ROCr".to_owned(),
-            }),
-        }
+    /// It is not.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.calls().map(drop).map_err(Clone::clone)
+    }
+
+    /// A message for each function whose name begins with `prefix` and that was to fail and has not been called often
+    /// enough: it may not exist.
+    pub fn missed(&self, prefix: &str) -> Vec<String> {
+        let Ok(calls) = self.calls() else {
+            return Vec::new();
+        };
+        let calls = lock(calls);
+        let ours = calls.iter().filter(|(name, _)| name.starts_with(prefix));
+        let missed = ours.filter_map(|(name, calls)| {
+            let first = calls.first_missed()?;
+            let (variable, made) = (self.variable, calls.made);
+            Some(format!(
+                "{variable}={name}:{first}: it was called {made} times"
+            ))
+        });
+        missed.collect()
     }
 
     /// Counts a call of `function`; returns the injected error, if there is one.
@@ -84,6 +94,13 @@ impl Faults {
 }
 
 impl Calls {
+    /// The first call that was to fail and has not been made.
+    fn first_missed(&self) -> Option<String> {
+        let later = self.fail.keys().filter(|&&call| call > self.made).min();
+        let any = (self.fail_all.is_some() && self.made == 0).then(|| "*".to_owned());
+        later.map(u64::to_string).or(any)
+    }
+
     fn next(&mut self) -> Option<u32> {
         self.made += 1;
         self.fail.get(&self.made).copied().or(self.fail_all)
@@ -122,6 +139,18 @@ mod tests {
         };
         assert_eq!(calls("one"), [None, Some(7), None, Some(8)]);
         assert_eq!(calls("each"), [Some(9), Some(10), Some(9), Some(9)]);
+    }
+
+    #[test]
+    fn calls_that_were_not_made_are_known() {
+        let mut all = read("one:2=7,one:4=8,each:*=9").expect("good form");
+        let missed =
+            |all: &HashMap<String, Calls>| ["one", "each"].map(|name| all[name].first_missed());
+        assert_eq!(missed(&all), [Some("2".to_owned()), Some("*".to_owned())]);
+        for _ in 0..2 {
+            all.values_mut().for_each(|calls| drop(calls.next()));
+        }
+        assert_eq!(missed(&all), [Some("4".to_owned()), None]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 /// A handle: unique, larger than earlier ones, and not an address.
 #[must_use]
@@ -95,12 +95,15 @@ unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-/// Has a function called when the process exits. It is not called if there is no memory left to note that.
-pub(crate) fn at_exit(function: extern "C" fn()) {
-    // SAFETY: the function is there when it is called. The drivers' libraries are linked with `nodelete` (their
-    // `build.rs`), so that they are never unloaded; from another library that contains this crate, glibc calls the
-    // function before it unloads the library.
-    let _ = unsafe { atexit(function) };
+/// Has a function called when the process exits, once for all calls with the same `once`. It is not called if there is
+/// no memory left to note that.
+pub fn at_exit(once: &Once, function: extern "C" fn()) {
+    once.call_once(|| {
+        // SAFETY: the function is there when it is called. The drivers' libraries are linked with `nodelete` (their
+        // `build.rs`), so that they are never unloaded; from another library that contains this crate, glibc calls the
+        // function before it unloads the library.
+        let _ = unsafe { atexit(function) };
+    });
 }
 
 /// Ignores poisoning: the data is consistent at every point where a panic could happen.

@@ -1,8 +1,8 @@
 //! The thread whose instructions `REVOFF_EMU_TRACE` prints.
 
 use std::io::{Write, stderr};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, OnceLock};
 
 use crate::process::{SettingError, at_exit, value};
 
@@ -37,9 +37,9 @@ impl Traced {
 
     /// What prints its instructions. If there were none when the process exits, a message says so.
     pub fn sink(self, print: fn(&str)) -> impl Fn(&str) + Send + Sync + 'static {
-        if TRACED.set(self).is_ok() {
-            at_exit(end);
-        }
+        static ONCE: Once = Once::new();
+        TRACED.get_or_init(|| self);
+        at_exit(&ONCE, end);
         move |line| {
             // Relaxed: read at the end.
             WAS_FOUND.store(true, Ordering::Relaxed);

@@ -3,7 +3,6 @@
 use emu_driver::faults::Faults;
 use emu_driver::process::SettingError;
 
-use crate::functions::function;
 use crate::status::Status;
 
 static FAULTS: Faults = Faults::of("REVOFF_EMU_FAIL");
@@ -15,16 +14,15 @@ pub(crate) fn of_call(function: &str) -> Option<Status> {
 
 /// Error in the environment's list of failures, if any.
 pub(crate) fn invalid() -> Option<SettingError> {
-    // Those of the other driver are its business; those of the loader's table are not found by their names.
-    let exists = |name: &str| {
-        function(name).is_some()
-            || name.starts_with("hsa_ven_amd_loader_")
-            || name.starts_with("cu")
-    };
-    FAULTS.check(exists).err()
+    FAULTS.check().err()
 }
 
 /// The number of injected failures so far.
 pub(crate) fn injected() -> u64 {
     FAULTS.injected()
+}
+
+/// Messages about calls that were to fail and have not been made.
+pub(crate) fn missed() -> Vec<String> {
+    FAULTS.missed("hsa_")
 }

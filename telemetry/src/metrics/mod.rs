@@ -71,13 +71,6 @@ impl Metrics {
         let _ = self.socket.set(socket);
         Ok(())
     }
-
-    /// Removes the socket.
-    fn close(&self) {
-        if let Some(socket) = self.socket.get() {
-            socket.remove(&self.path);
-        }
-    }
 }
 
 /// A layer that counts.

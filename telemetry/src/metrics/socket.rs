@@ -4,10 +4,12 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::at_exit::at_exit;
 
 /// How long a client may take to send its request, and to read some of the answer: others wait meanwhile.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -16,8 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MAX_REQUEST: usize = 8 << 10;
 
 /// A socket that this process has created.
+#[derive(Clone)]
 pub(super) struct Socket {
     process: u32,
+    path: PathBuf,
 }
 
 impl Socket {
@@ -41,26 +45,21 @@ impl Socket {
                 }
             }
         })?;
-        extern "C" fn end() {
-            // In a child that was forked while it was locked, nobody unlocks it.
-            if let Ok(outputs) = crate::OUTPUTS.try_lock()
-                && let Some(metrics) = outputs.and_then(|outputs| outputs.metrics)
-            {
-                metrics.close();
-            }
-        }
-        // SAFETY: `end` may run at any time of a process's end, and when a library that contains it is closed: it
-        // uses statics only, which no destructor ends, and nothing in it panics.
-        unsafe { libc::atexit(end) };
-        Ok(Self {
+        let socket = Self {
             process: process::id(),
-        })
+            path: path.to_owned(),
+        };
+        at_exit({
+            let socket = socket.clone();
+            move || socket.remove()
+        });
+        Ok(socket)
     }
 
     /// Removes the socket, unless this is a child that was forked.
-    pub(super) fn remove(&self, path: &Path) {
+    pub(super) fn remove(&self) {
         if self.process == process::id() {
-            let _ = fs::remove_file(path); // Somebody else has removed it.
+            let _ = fs::remove_file(&self.path); // Somebody else has removed it.
         }
     }
 }

@@ -166,7 +166,7 @@ fn a_socket_that_nobody_serves_is_replaced_and_no_other_file() {
         "{error}"
     );
     lines(metrics);
-    metrics.close();
+    metrics.socket.get().expect("it is open").remove();
     assert_eq!(fs::metadata(&path).unwrap_err().kind(), ErrorKind::NotFound);
 
     fs::write(&path, "precious").unwrap();

@@ -9,11 +9,15 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::VARIABLE;
 use super::record::{Record, process_name};
 use super::records::Records;
+use crate::at_exit::at_exit;
 use crate::error::TelemetryError;
 use crate::lock::lock;
+use crate::variable::Variable;
+
+/// The variable with the file; empty for no timeline.
+pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_TRACE");
 
 /// Maximum bytes of a file: viewers hardly show longer ones.
 const MAX_BYTES: u64 = 2 << 30;
@@ -94,17 +98,7 @@ impl TimelineFile {
                 self.write_all();
             }
         });
-        extern "C" fn end() {
-            // In a child that was forked while it was locked, nobody unlocks it.
-            if let Ok(outputs) = crate::OUTPUTS.try_lock()
-                && let Some(file) = outputs.and_then(|outputs| outputs.timeline)
-            {
-                file.end();
-            }
-        }
-        // SAFETY: `end` may run at any time of a process's end, and when a library that contains it is closed: it
-        // uses statics only, which no destructor ends, and nothing in it panics.
-        unsafe { libc::atexit(end) };
+        at_exit(|| self.end());
         Ok(out)
     }
 

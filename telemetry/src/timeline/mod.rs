@@ -22,13 +22,9 @@ use tracing::Subscriber;
 use tracing_subscriber::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
-pub(crate) use self::file::TimelineFile;
+pub(crate) use self::file::{TimelineFile, VARIABLE};
 use self::filter::SpanFilter;
 use self::layer::Timeline;
-use crate::variable::Variable;
-
-/// The variable with the file; empty for no timeline.
-pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_TRACE");
 
 /// A layer that writes to a file.
 pub(crate) fn layer<S>(file: &'static TimelineFile) -> impl Layer<S>

@@ -1,0 +1,26 @@
+//! What remains to be done when the process exits.
+
+use std::sync::{Mutex, Once};
+
+use crate::lock::lock;
+
+/// What [`at_exit`] has got.
+static ACTIONS: Mutex<Vec<Box<dyn Fn() + Send>>> = Mutex::new(Vec::new());
+
+/// Has `act` called when the process exits, or when a library that contains this code is closed. It must not panic, and
+/// does nothing in a child that was forked.
+pub(crate) fn at_exit(act: impl Fn() + Send + 'static) {
+    static REGISTERED: Once = Once::new();
+    extern "C" fn run() {
+        // In a child that was forked while it was locked, nobody unlocks it.
+        if let Ok(actions) = ACTIONS.try_lock() {
+            actions.iter().for_each(|act| act());
+        }
+    }
+    lock(&ACTIONS).push(Box::new(act));
+    REGISTERED.call_once(|| {
+        // SAFETY: `run` may run at any time of a process's end, and when a library that contains it is closed: it uses
+        // statics only, which no destructor ends, and nothing in it panics.
+        unsafe { libc::atexit(run) };
+    });
+}
