@@ -52,6 +52,11 @@ need_device_toolchain() {
     [ "$status" -eq 0 ] || exit "$status"
 }
 
+# is_deep: whether to run what takes long, too.
+is_deep() {
+    [ -n "${REVOFF_CI_DEEP:-}" ]
+}
+
 # version_ge A B: whether A is B or newer.
 version_ge() {
     [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]

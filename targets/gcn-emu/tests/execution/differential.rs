@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use gcn_emu::Arch;
+use gcn_emu::{Arch, Fault};
 
 use crate::device::{Device, Shape, clang, compile};
 
@@ -102,41 +102,53 @@ fn compare_at(function: &str, index: &str, workgroup: u32) {
         }}"
     );
     for arch in Arch::ALL {
-        for (level, seed) in [("-O0", None), ("-O2", None), ("-O2", Some(1))] {
+        for (level, seeds) in [("-O0", &[None][..]), ("-O2", &[None, Some(1)])] {
             let flags = ["-std=c23", "-ffp-contract=off", "-w", level];
             let Some(object) = compile(arch, "c", &source, &flags) else {
                 return;
             };
-            let device = match seed {
-                None => Device::new(arch),
-                Some(seed) => Device::weak(arch, seed, None),
-            };
-            let kernel = device.load(&object, "k");
-            let memory = [
-                device.memory(&input),
-                device.memory(&vec![0; LANES * OUTPUTS]),
-            ];
-            let shape = Shape {
-                grid: LANES as u32,
-                private_bytes: 16 << 10,
-                // The compiler may keep arrays there.
-                group_bytes: kernel.descriptor().group_bytes,
-                workgroup,
-            };
-            let ran = device.run(&kernel, shape, &memory);
-            ran.unwrap_or_else(|fault| panic!("{arch} {level} {function}: {fault}"));
-            let found = device.read(memory[1], LANES * OUTPUTS);
-            for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
-                let (lane, word) = (at / OUTPUTS, at % OUTPUTS);
-                let input = &input[lane * INPUTS..(lane + 1) * INPUTS];
-                assert_eq!(
-                    found, expected,
-                    "{arch} {level} {seed:?} {function}: word {word} of lane {lane}: {found:#x}, \
-                     {expected:#x} expected, of {input:x?}"
-                );
+            for &seed in seeds {
+                let device = match seed {
+                    None => Device::new(arch),
+                    Some(seed) => Device::weak(arch, seed, None),
+                };
+                let found = results(&device, &object, workgroup, &input)
+                    .unwrap_or_else(|fault| panic!("{arch} {level} {function}: {fault}"));
+                for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                    let (lane, word) = (at / OUTPUTS, at % OUTPUTS);
+                    let input = &input[lane * INPUTS..(lane + 1) * INPUTS];
+                    assert_eq!(
+                        found, expected,
+                        "{arch} {level} {seed:?} {function}: word {word} of lane {lane}: \
+                         {found:#x}, {expected:#x} expected, of {input:x?}"
+                    );
+                }
             }
         }
     }
+}
+
+/// The results of the emulator.
+fn results(
+    device: &Device,
+    object: &[u8],
+    workgroup: u32,
+    input: &[u32],
+) -> Result<Vec<u32>, Box<Fault>> {
+    let kernel = device.load(object, "k");
+    let memory = [
+        device.memory(input),
+        device.memory(&vec![0; LANES * OUTPUTS]),
+    ];
+    let shape = Shape {
+        grid: LANES as u32,
+        private_bytes: 16 << 10,
+        // The compiler may keep arrays there.
+        group_bytes: kernel.descriptor().group_bytes,
+        workgroup,
+    };
+    device.run(&kernel, shape, &memory)?;
+    Ok(device.read(memory[1], LANES * OUTPUTS))
 }
 
 #[test]
