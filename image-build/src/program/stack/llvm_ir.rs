@@ -110,6 +110,28 @@ struct Function<'a> {
 }
 
 impl Function<'_> {
+    /// Whether an instruction makes a pointer a number, from which another one's is subtracted, or the other way round. The
+    /// lower halves of two pointers to global memory have the same difference, if it wraps.
+    fn is_for_a_difference(&self, line: &str) -> bool {
+        let Some(number) = number_of_pointer(line) else {
+            return false;
+        };
+        let is_number = |value: &str| {
+            let defined = self.body.iter().copied().filter_map(number_of_pointer);
+            defined.into_iter().any(|of| of == value)
+        };
+        let mut users = self
+            .body
+            .iter()
+            .filter(|user| **user != line && uses(user, number));
+        users.all(|user| {
+            let operands = user
+                .split_once(" = sub i32 ")
+                .and_then(|(_, both)| both.split_once(", "));
+            operands.is_some_and(|(one, other)| is_number(one) && is_number(other))
+        })
+    }
+
     fn write(&self, to: &mut String) -> Result<(), StackError> {
         let frame = Frame::of(&self.body)?;
         let linkage = self.head.split('@').next().unwrap_or_default();
@@ -161,7 +183,7 @@ impl Function<'_> {
                 to.push_str(&format!("{variable} = add i32 0, 0\n"));
                 continue;
             }
-            if depends_on_width(line) {
+            if depends_on_width(line) && !self.is_for_a_difference(line) {
                 return Err(StackError((*line).to_owned()));
             }
             if frame.size > 0 && line.trim_start().starts_with("ret ") {
@@ -265,6 +287,21 @@ impl Frame {
         ));
         code
     }
+}
+
+/// The value and its name of `%x = ptrtoint ptr addrspace(5) %p to i32`.
+fn number_of_pointer(line: &str) -> Option<&str> {
+    let (value, code) = line.trim_start().split_once(" = ")?;
+    let is_number =
+        code.starts_with(&format!("ptrtoint ptr {PRIVATE} %")) && code.ends_with(" to i32");
+    is_number.then_some(value)
+}
+
+/// Whether an instruction uses a value.
+fn uses(line: &str, value: &str) -> bool {
+    let is_of_name = |next: char| next.is_alphanumeric() || "-$._".contains(next);
+    let mut found = line.match_indices(value);
+    found.any(|(at, _)| !line[at + value.len()..].starts_with(is_of_name))
 }
 
 /// Whether an instruction depends on the width of a pointer to a thread's own memory, which is 32 bits where
@@ -582,6 +619,23 @@ attributes #1 = { memory(argmem: readwrite) }
             ),
         ] {
             assert_eq!(super::global(line), expected);
+        }
+    }
+
+    #[test]
+    fn differences_of_pointers_stay() {
+        let load = "%6 = load i32, ptr addrspace(5) %3, align 4";
+        let with = |code: &str| moved(&PROGRAM.replacen(load, code, 1), "gfx90a");
+        let numbers = "%x = ptrtoint ptr addrspace(5) %3 to i32\n  \
+                       %x.1 = ptrtoint ptr addrspace(5) %3 to i32\n  ";
+        let text = with(&format!("{numbers}%6 = sub i32 %x, %x.1")).unwrap();
+        assert!(
+            text.contains("%x.1 = ptrtoint ptr addrspace(1) %3 to i32"),
+            "{text}"
+        );
+        for use_of in ["sub i32 0, %x", "sub nuw i32 %x, %x.1", "add i32 %x, %x.1"] {
+            let error = with(&format!("{numbers}%6 = {use_of}")).unwrap_err();
+            assert!(error.to_string().contains("ptrtoint"), "{error}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! `revoff new`: creates a program.
 
+mod kernel;
+
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -12,11 +14,18 @@ use crate::output;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Creates the folder with an ordinary crate, as `cargo new` does.
+Creates the folder with an ordinary crate, as `cargo new` does:
 
   revoff new hello
   cd hello
-  revoff run --device emu")]
+  revoff run --device emu
+
+With --kernel, the crate is a program that launches a kernel, which has a crate of
+its own, as have the declarations that both share:
+
+  revoff new --kernel sum
+  cd sum
+  cargo run")]
 pub(crate) struct Options {
     /// The folder
     path: PathBuf,
@@ -24,10 +33,14 @@ pub(crate) struct Options {
     /// The name of the crate [default: that of the folder]
     #[arg(long)]
     name: Option<String>,
+
+    /// A program with a kernel, instead of one that runs on the device itself
+    #[arg(long)]
+    kernel: bool,
 }
 
 /// The program. It differs from cargo's in that it says where it runs.
-const MAIN: &str = include_str!("new/main.rs");
+const MAIN: &str = include_str!("main.rs");
 
 /// Creates a program.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -46,11 +59,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         bail!("{}", said.strip_prefix("error: ").unwrap_or(said));
     }
     output::note(&said);
-    let main = options.path.join("src/main.rs");
-    fs::write(&main, MAIN).with_context(|| main.display().to_string())?;
+    let run = if options.kernel {
+        kernel::add(&options.path)?;
+        "cargo run"
+    } else {
+        let main = options.path.join("src/main.rs");
+        fs::write(&main, MAIN).with_context(|| main.display().to_string())?;
+        "revoff run --device emu"
+    };
     let path = options.path.display();
-    output::note(&format!(
-        "Created {path}; to run it: cd {path} && revoff run --device emu\n"
-    ));
+    output::note(&format!("Created {path}; to run it: cd {path} && {run}\n"));
     Ok(())
 }

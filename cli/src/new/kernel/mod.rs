@@ -1,0 +1,74 @@
+//! The crates of a kernel: what both sides declare, the kernel, and the program that launches it. The files are those
+//! of the example in README.md.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+/// The sources of this project, on which the crates depend.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Adds the crates to the new program in a folder.
+pub(super) fn add(folder: &Path) -> anyhow::Result<()> {
+    let sources = sources()?;
+    let manifest = folder.join("Cargo.toml");
+    let text = read(&manifest)?;
+    let name = text.lines().find_map(|line| line.strip_prefix("name = "));
+    let name = name.context("cargo has written no name")?.trim_matches('"');
+    let dependency = |krate: &str| format!("{krate} = {{ path = {:?} }}\n", sources.join(krate));
+    let package = |krate: &str| {
+        format!(
+            "[package]\nname = \"{name}-{krate}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n"
+        )
+    };
+    let calls =
+        |path: &str| format!("calls = {{ path = \"{path}\", package = \"{name}-calls\" }}\n");
+
+    let root = text.trim_end().to_owned()
+        + "\n"
+        + &calls("calls")
+        + &dependency("host-rt")
+        + "\n[build-dependencies]\n"
+        + &dependency("image-build")
+        + "\n[workspace]\nmembers = [\"calls\", \"kernel\"]\ndefault-members = [\".\", \"calls\"]\n";
+    // It has a panic handler of its own, which a test has, too.
+    let untested = "\n[lib]\ntest = false\ndoctest = false\nbench = false\n";
+    let kernel = package("kernel") + &calls("../calls") + &dependency("device-rt") + untested;
+    for (path, content) in [
+        ("Cargo.toml", root.as_str()),
+        ("build.rs", include_str!("build.rs")),
+        ("src/main.rs", include_str!("main.rs")),
+        (
+            "calls/Cargo.toml",
+            &(package("calls") + &dependency("host-fn")),
+        ),
+        ("calls/src/lib.rs", include_str!("calls.rs")),
+        ("kernel/Cargo.toml", &kernel),
+        ("kernel/src/lib.rs", include_str!("kernel.rs")),
+    ] {
+        write(&folder.join(path), content)?;
+    }
+    Ok(())
+}
+
+fn sources() -> anyhow::Result<PathBuf> {
+    let sources = fs::canonicalize(SOURCES).unwrap_or_else(|_| PathBuf::from(SOURCES));
+    ensure!(
+        sources.join("host-rt/Cargo.toml").is_file(),
+        "{}: the sources of this project, from which `revoff` was built and on which a kernel depends, are gone: \
+         clone them again, and `cargo install --path cli` there",
+        sources.display()
+    );
+    Ok(sources)
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn write(path: &Path, content: &str) -> anyhow::Result<()> {
+    let folder = path.parent().context("it lies in a folder")?;
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, content));
+    written.with_context(|| path.display().to_string())
+}

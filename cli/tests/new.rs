@@ -1,0 +1,62 @@
+//! `revoff new --kernel`: its files are those of the example in README.md, which the examples' tests build and run.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{revoff, run, scratch};
+
+/// The manifest of a created crate, as cargo reads it.
+fn metadata(folder: &Path) -> serde_json::Value {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let text = run(cargo.current_dir(folder)).answer();
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_kernel_has_the_files_of_the_readme() {
+    let folder = scratch("new");
+    let program = folder.join("sum");
+    let mut command = revoff();
+    command.args(["new", "--kernel"]).arg(&program);
+    let created = run(&mut command);
+    assert_eq!(created.code, Some(0), "{}", created.stderr);
+    assert!(created.stderr.contains("cargo run"), "{}", created.stderr);
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = fs::read_to_string(root.join("README.md")).expect("README");
+    for file in ["src/main.rs", "calls/src/lib.rs", "kernel/src/lib.rs"] {
+        let content = fs::read_to_string(program.join(file)).expect(file);
+        assert!(readme.contains(&format!("```rust\n{content}```")), "{file}");
+    }
+    let build = fs::read_to_string(program.join("build.rs")).expect("build.rs");
+    let build: Vec<_> = build.split_whitespace().collect();
+    assert!(readme.contains(&format!("`build.rs` is `{}`", build.join(" "))));
+
+    let metadata = metadata(&program);
+    let packages = metadata["packages"].as_array().expect("packages");
+    let mut found: Vec<_> = packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("a list");
+            let names = dependencies
+                .iter()
+                .map(|of| of["name"].as_str().expect("a name"));
+            let name = package["name"].as_str().expect("a name");
+            format!("{name}: {}", names.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "sum-calls: host-fn",
+            "sum-kernel: device-rt sum-calls",
+            "sum: host-rt sum-calls image-build",
+        ]
+    );
+    // Nothing is overwritten.
+    run(&mut command).refused(&["sum"]);
+}
