@@ -127,8 +127,8 @@ fn failures_that_were_not_injected_are_named() {
     let ended = run(command.env("REVOFF_EMU_FAIL", "cuNoSuch:1=2,cuInit:7=2,hsa_init:1=2"));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for words in [
-        "cuNoSuch:1: it was called 0 times",
-        "cuInit:7: it was called 1 times",
+        "cuNoSuch:1: calls of this function: 0",
+        "cuInit:7: calls of this function: 1",
     ] {
         assert!(ended.stderr.contains(words), "{}", ended.stderr);
     }

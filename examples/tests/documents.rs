@@ -136,7 +136,12 @@ fn the_tutorial_runs() {
     let folder = part("A kernel", "Calling the host");
     let text = fs::read_to_string(folder.join("Cargo.toml")).expect("the text");
     let words: Vec<_> = text.split_ascii_whitespace().collect();
-    assert_eq!(run(&folder, &[]), format!("{} words\n", words.len()));
+    let printed = format!("{} words\n", words.len());
+    assert_eq!(run(&folder, &[]), printed);
+    assert!(
+        tutorial.contains(&format!("$ cargo run -q\n{printed}")),
+        "{printed}"
+    );
 
     part("Calling the host", "On an emulated GPU");
     let mut long: Vec<_> = words

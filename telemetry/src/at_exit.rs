@@ -1,13 +1,13 @@
-//! What remains to be done when the process exits.
+//! Functions that are called when the process exits.
 
 use std::sync::{Mutex, Once};
 
 use crate::lock::lock;
 
-/// What [`at_exit`] has got.
+/// The functions to call.
 static ACTIONS: Mutex<Vec<Box<dyn Fn() + Send>>> = Mutex::new(Vec::new());
 
-/// Has `act` called when the process exits, or when a library that contains this code is closed. It must not panic, and
+/// Registers `act` to be called when the process exits, or when a library that contains this code is closed. It must not panic, and
 /// does nothing in a child that was forked.
 pub(crate) fn at_exit(act: impl Fn() + Send + 'static) {
     static REGISTERED: Once = Once::new();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What the environment asks for cannot be written.
+/// An output that the environment names cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TelemetryError {

@@ -1,10 +1,11 @@
-//! What a program does, for those who watch it, from the spans and events of `tracing`:
+//! A timeline and metrics of a program, from its spans and events of `tracing`:
 //!
 //! - `REVOFF_TRACE=FILE` writes a timeline in the
 //!   [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU), which
 //!   Perfetto and Chrome show. A second process that writes a file of the same name writes `FILE.2`, and so on.
 //! - `REVOFF_METRICS=SOCKET` opens a Unix socket and answers each HTTP request there with counts and durations of
 //!   launches, calls and copies in the [OpenMetrics](https://prometheus.io/docs/specs/om/open_metrics_spec/) text format.
+//!   A second process opens `SOCKET.2`, and so on.
 //!
 //! `%p` in these names becomes the number of the process.
 //!
@@ -27,12 +28,13 @@
 //! | [`timeline`] | the file |
 //! | [`metrics`] | the socket |
 //! | `variable` | the names in the environment |
-//! | `at_exit`, `clock`, `lock` | utilities |
+//! | `at_exit`, `clock`, `fork`, `lock` | utilities |
 //! | `error` | [`TelemetryError`] |
 
 mod at_exit;
 mod clock;
 mod error;
+mod fork;
 mod lock;
 mod metrics;
 mod timeline;
@@ -53,7 +55,7 @@ use self::lock::lock;
 use self::metrics::Metrics;
 use self::timeline::TimelineFile;
 
-/// What the environment asks for.
+/// The outputs that the environment names.
 #[derive(Clone, Copy)]
 struct Outputs {
     timeline: Option<&'static TimelineFile>,
@@ -85,8 +87,8 @@ impl Outputs {
 
     /// Creates the file and the socket, unless that has been tried.
     fn open(self) -> Result<(), TelemetryError> {
-        self.timeline.map_or(Ok(()), TimelineFile::open)?;
-        self.metrics.map_or(Ok(()), Metrics::open)
+        let timeline = self.timeline.map_or(Ok(()), TimelineFile::open);
+        timeline.and(self.metrics.map_or(Ok(()), Metrics::open))
     }
 
     /// The error if the program has a subscriber without the layer.
@@ -103,7 +105,7 @@ impl Outputs {
     }
 }
 
-/// A layer that writes what the environment asks for, if it does. The timeline's file is created with its first record,
+/// A layer for the outputs that the environment names, if it does. The timeline's file is created with its first record,
 /// the socket of metrics by [`install`].
 pub fn layer<S>() -> Option<impl Layer<S>>
 where

@@ -20,7 +20,7 @@ pub(super) struct Function {
     pub(super) per_second: f64,
     pub(super) all: f64,
     pub(super) running: f64,
-    /// Of the calls that ended: their mean duration in seconds, and bounds of the fastest 50 % and 99 %.
+    /// Of the calls that ended: their mean duration in seconds, and upper bounds of p50 and p99.
     pub(super) durations: Option<[f64; 3]>,
 }
 
@@ -55,13 +55,13 @@ impl Activity {
     /// What happened between two samples. All rates are 0 if they are the same.
     pub(super) fn between(first: &Sample, second: &Sample) -> Self {
         let seconds = (second.time - first.time).as_secs_f64();
-        let grown = |name: &str, labels: &Labels| {
+        let increase = |name: &str, labels: &Labels| {
             // A thread's metrics may have ended, and another have begun.
             (second.value(name, labels) - first.value(name, labels)).max(0.0)
         };
         let rate = |name: &str, labels: &Labels| match seconds {
             0.0 => 0.0,
-            _ => grown(name, labels) / seconds,
+            _ => increase(name, labels) / seconds,
         };
         let process = second.values("revoff_process_info").first();
         let process = process
@@ -75,7 +75,7 @@ impl Activity {
             per_second: rate("revoff_call_seconds_count", labels),
             all: second.value("revoff_call_seconds_count", labels),
             running: *running,
-            durations: durations(labels, first, second, &grown),
+            durations: durations(labels, first, second, &increase),
         });
         let kernels = second.values("revoff_launches_running").iter();
         let kernels = kernels.map(|(labels, running)| Kernel {
@@ -144,9 +144,9 @@ fn durations(
     function: &Labels,
     first: &Sample,
     second: &Sample,
-    grown: &impl Fn(&str, &Labels) -> f64,
+    increase: &impl Fn(&str, &Labels) -> f64,
 ) -> Option<[f64; 3]> {
-    let ended = grown("revoff_call_seconds_count", function);
+    let ended = increase("revoff_call_seconds_count", function);
     if ended == 0.0 {
         return None;
     }
@@ -165,6 +165,6 @@ fn durations(
         let found = buckets.iter().find(|(_, count)| *count >= share * ended);
         found.map_or(f64::INFINITY, |(bound, _)| *bound)
     };
-    let mean = grown("revoff_call_seconds_sum", function) / ended;
+    let mean = increase("revoff_call_seconds_sum", function) / ended;
     Some([mean, bound(0.5), bound(0.99)])
 }

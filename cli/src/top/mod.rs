@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use clap::Args;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 
 use self::activity::Activity;
-use self::sample::Sample;
+use self::sample::{NoProgram, Sample};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let activity = Activity::between(&first, &Sample::of(&options.socket)?);
         return output::print(&view::text(&activity));
     }
-    let mut terminal = ratatui::init();
+    let mut terminal = ratatui::try_init().context("no terminal (--once needs none)")?;
     let ended = watch(&mut terminal, &options.socket, options.interval, first);
     ratatui::restore();
     ended
@@ -92,9 +93,10 @@ fn watch(
                 _ => {}
             }
         }
-        let Ok(sample) = Sample::of(socket) else {
-            // It was there before.
-            return Ok(());
+        let sample = match Sample::of(socket) {
+            Ok(sample) => sample,
+            Err(error) if error.is::<NoProgram>() => return Ok(()),
+            Err(error) => return Err(error),
         };
         activity = Activity::between(&last, &sample);
         last = sample;

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 
 /// How long a program may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Nobody serves the socket.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: no program answers here; start it with REVOFF_METRICS={path}", path = .0.display())]
+pub(super) struct NoProgram(PathBuf);
 
 /// Metrics by their names.
 pub(super) struct Sample {
@@ -26,18 +31,16 @@ impl Sample {
     /// # Errors
     /// Nobody answers, or the answer is none of ours.
     pub(super) fn of(socket: &Path) -> anyhow::Result<Self> {
-        let answer = ask(socket).map_err(|error| {
-            let reason = match error.kind() {
-                ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
-                    "no program answers here; start it with REVOFF_METRICS={}",
-                    socket.display()
-                ),
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                    format!("the program has not answered for {} s", PATIENCE.as_secs())
-                }
-                _ => error.to_string(),
-            };
-            anyhow::anyhow!("{}: {reason}", socket.display())
+        let answer = ask(socket).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                NoProgram(socket.to_owned()).into()
+            }
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => anyhow!(
+                "{}: the program has not answered for {} s",
+                socket.display(),
+                TIMEOUT.as_secs()
+            ),
+            _ => anyhow!("{}: {error}", socket.display()),
         })?;
         Self::from_answer(&answer).with_context(|| format!("{}: no metrics", socket.display()))
     }
@@ -76,8 +79,8 @@ impl Sample {
 
 fn ask(socket: &Path) -> std::io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

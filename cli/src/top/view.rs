@@ -8,8 +8,8 @@ use ratatui::widgets::{Row, Table, Widget};
 
 use super::activity::Activity;
 
-/// The width of the [`text`], in columns.
-const WIDTH: u16 = 100;
+/// The width of the [`text`] without its first column, of which each name has room.
+const OTHER_COLUMNS: usize = 80;
 
 /// A table: its head and widths, and its rows.
 struct Rows {
@@ -22,27 +22,36 @@ const DEVICE: Constraint = Constraint::Length(12);
 const NUMBER: Constraint = Constraint::Length(10);
 
 fn tables(activity: &Activity) -> [Rows; 4] {
-    let functions = activity.functions.iter().map(|of| {
-        let durations = of.durations.map(|each| each.map(duration));
-        let [mean, half, most] = durations.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
-        let (rate, all, running) = (count(of.per_second), count(of.all), count(of.running));
-        let (function, device) = (of.function.clone(), of.device.clone());
-        vec![function, device, rate, all, running, mean, half, most]
+    let functions = activity.functions.iter().map(|row| {
+        let durations = row.durations.map(|each| each.map(duration));
+        let [mean, p50, p99] = durations.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
+        let (rate, all, running) = (count(row.per_second), count(row.all), count(row.running));
+        let (function, device) = (row.function.clone(), row.device.clone());
+        vec![function, device, rate, all, running, mean, p50, p99]
     });
-    let kernels = activity.kernels.iter().map(|of| {
-        let (rate, all, running) = (count(of.per_second), count(of.all), count(of.running));
-        vec![of.kernel.clone(), of.device.clone(), rate, all, running]
+    let kernels = activity.kernels.iter().map(|row| {
+        let (rate, all, running) = (count(row.per_second), count(row.all), count(row.running));
+        vec![row.kernel.clone(), row.device.clone(), rate, all, running]
     });
-    let copies = activity.copies.iter().map(|of| {
-        let (rate, all) = (count(of.per_second), count(of.all));
-        vec![of.direction.clone(), rate, all, bytes(of.bytes_per_second)]
+    let copies = activity.copies.iter().map(|row| {
+        let (rate, all) = (count(row.per_second), count(row.all));
+        vec![
+            row.direction.clone(),
+            rate,
+            all,
+            bytes(row.bytes_per_second),
+        ]
     });
-    let threads = activity.threads.iter().map(|of| {
-        let now = if of.is_serving { "serving" } else { "" }.to_owned();
-        let (rate, busy) = (count(of.per_second), format!("{:.0} %", of.busy * 100.0));
-        vec![of.thread.clone(), of.id.clone(), rate, busy, now]
+    let threads = activity.threads.iter().map(|row| {
+        let now = if row.is_serving { "serving" } else { "" }.to_owned();
+        let (rate, busy) = (count(row.per_second), format!("{:.0} %", row.busy * 100.0));
+        vec![row.thread.clone(), row.id.clone(), rate, busy, now]
     });
-    let (rate, all, running) = (("a second", NUMBER), ("all", NUMBER), ("running", NUMBER));
+    let (rate, all, running) = (
+        ("launches/s", NUMBER),
+        ("total", NUMBER),
+        ("running", NUMBER),
+    );
     [
         Rows {
             columns: vec![
@@ -52,8 +61,8 @@ fn tables(activity: &Activity) -> [Rows; 4] {
                 all,
                 running,
                 ("mean", NUMBER),
-                ("50 % in", NUMBER),
-                ("99 % in", NUMBER),
+                ("p50 <", NUMBER),
+                ("p99 <", NUMBER),
             ],
             rows: functions.collect(),
         },
@@ -62,7 +71,12 @@ fn tables(activity: &Activity) -> [Rows; 4] {
             rows: kernels.collect(),
         },
         Rows {
-            columns: vec![("COPIES", NAME), rate, all, ("bytes/s", NUMBER)],
+            columns: vec![
+                ("COPIES", NAME),
+                ("copies/s", NUMBER),
+                all,
+                ("bytes/s", NUMBER),
+            ],
             rows: copies.collect(),
         },
         Rows {
@@ -95,13 +109,22 @@ pub(super) fn draw(activity: &Activity, area: Rect, buffer: &mut Buffer) {
 
 /// All of it, as lines of text.
 pub(super) fn text(activity: &Activity) -> String {
-    let height = 2 + tables(activity).iter().map(Rows::height).sum::<u16>();
-    let area = Rect::new(0, 0, WIDTH, height);
+    let tables = tables(activity);
+    let height = 2 + tables.iter().map(Rows::height).sum::<u16>();
+    let names = tables
+        .iter()
+        .flat_map(|table| table.rows.iter().map(|row| row[0].chars().count()));
+    let longest = names
+        .chain([activity.program.len()])
+        .max()
+        .unwrap_or_default();
+    let width = u16::try_from(longest + OTHER_COLUMNS).unwrap_or(u16::MAX);
+    let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     draw(activity, area, &mut buffer);
     let mut text = String::new();
     for row in 0..height {
-        let cells = (0..WIDTH).map(|column| buffer[(column, row)].symbol());
+        let cells = (0..width).map(|column| buffer[(column, row)].symbol());
         text.push_str(cells.collect::<String>().trim_end());
         text.push('\n');
     }

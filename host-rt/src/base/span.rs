@@ -1,6 +1,7 @@
 //! Spans for the application's subscriber, which may panic where nothing may unwind or a thread must continue.
 
 use tracing::Span;
+use tracing::level_filters::LevelFilter;
 
 use super::catch_panic::catch_panic;
 
@@ -11,6 +12,12 @@ pub(crate) struct GuardedSpan(Option<Span>);
 /// A span that this thread leaves when this is dropped, in the reverse order of entering.
 #[derive(Default)]
 pub(crate) struct EnteredSpan(GuardedSpan);
+
+/// Whether a subscriber may want spans of the level `DEBUG`. `tracing::enabled` knows better, but layers with filters
+/// of their own take its answer for that about the next span or event (tracing-subscriber 0.3).
+pub(crate) fn may_be_wanted() -> bool {
+    LevelFilter::current() >= LevelFilter::DEBUG
+}
 
 impl GuardedSpan {
     /// The span that `make` makes.

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use tracing::{Level, debug_span, enabled};
+use tracing::debug_span;
 
 use super::{
     DeviceAddr, DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue,
     Running,
 };
-use crate::base::catch_panic::catch_panic;
-use crate::base::span::{EnteredSpan, GuardedSpan};
+use crate::base::span::{EnteredSpan, GuardedSpan, may_be_wanted};
 
-/// The queue with spans for its copies and waits, if a subscriber wants them now. The span of a copy lasts
+/// The queue with spans for its copies and waits, if a subscriber may want them now. The span of a copy lasts
 /// until it is queued or, if nothing is pending on `host`, made.
 pub(super) fn traced(queue: impl Queue + 'static) -> Box<dyn Queue> {
-    let mut is_wanted = false;
-    catch_panic(|| is_wanted = enabled!(Level::DEBUG));
-    if is_wanted {
+    if may_be_wanted() {
         Box::new(TracedQueue(queue))
     } else {
         Box::new(queue)

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tracing::{Level, debug_span, enabled};
+use tracing::debug_span;
 
 use super::error::TaskName;
 use super::slab::Id;
-use crate::base::catch_panic::catch_panic;
 use crate::base::lock::lock;
 use crate::base::span::GuardedSpan;
 
@@ -22,13 +21,6 @@ pub(super) struct TaskSpans {
 }
 
 impl TaskSpans {
-    /// Whether a subscriber wants them.
-    pub(super) fn are_wanted() -> bool {
-        let mut are_wanted = false;
-        catch_panic(|| are_wanted = enabled!(Level::DEBUG));
-        are_wanted
-    }
-
     /// Begins the span of a task that depends on the unfinished tasks `after`.
     pub(super) fn begin(&self, id: Id, name: &TaskName, after: &[(Id, TaskName)]) {
         let names: Vec<_> = after.iter().map(|(_, name)| name.to_string()).collect();

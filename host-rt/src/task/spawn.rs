@@ -8,8 +8,8 @@ use super::graph::{Executor, New};
 use super::handle::{TaskHandle, Value};
 use super::rules::Access;
 use super::shared::Shared;
-use super::spans::TaskSpans;
 use super::work::Work;
+use crate::base::span::may_be_wanted;
 
 /// The error of a task that cannot be spawned.
 pub(super) type Invalid = Box<dyn FnOnce(TaskName) -> TaskError + Send>;
@@ -88,7 +88,7 @@ impl<'scope, T> Task<'_, 'scope, T> {
     /// - [`ZeroSizedDependency`](TaskError::ZeroSizedDependency): it depends on a value without
     ///   bytes.
     pub fn spawn(self) -> Result<TaskHandle<'scope, T>, TaskError> {
-        let has_span = TaskSpans::are_wanted();
+        let has_span = may_be_wanted();
         let mut state = self.shared.state();
         let (frame, group) = self.shared.home(&mut state.graph);
         let cancelled = state

@@ -8,7 +8,9 @@ use std::time::Duration;
 use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
 use emu_driver::devices::Vendor;
-use emu_driver::process::{SettingError, at_exit, number, number_in, parse_bytes, value};
+use emu_driver::process::{
+    SettingError, at_exit, is_forked, number, number_in, parse_bytes, value,
+};
 use emu_driver::trace::Traced;
 use ptx_emu::{Options, Trace};
 use targets::DeviceArch;
@@ -41,8 +43,10 @@ pub(crate) fn add_gpus() -> Answer {
         Code::INVALID_VALUE
     };
     print_at_exit().map_err(|error| say(error))?;
-    static ONCE: Once = Once::new();
-    at_exit(&ONCE, report_missed_faults);
+    if faults::are_set() {
+        static ONCE: Once = Once::new();
+        at_exit(&ONCE, report_missed_faults);
+    }
     for options in describe().map_err(|error| say(&error))? {
         add_gpu(options).map_err(|error| say(&error))?;
     }
@@ -101,7 +105,7 @@ fn arches() -> Result<Vec<u32>, SettingError> {
 
 /// The thread whose instructions are printed.
 fn trace() -> Result<Option<Trace>, SettingError> {
-    let traced = Traced::of_environment()?;
+    let traced = Traced::from_environment()?;
     Ok(traced.map(|traced| Trace {
         block: [traced.block, 0, 0],
         thread: [traced.thread, 0, 0],
@@ -115,6 +119,9 @@ fn costs() -> CountCosts {
 }
 
 extern "C" fn report_missed_faults() {
+    if is_forked() {
+        return;
+    }
     faults::missed().iter().for_each(|message| report(message));
 }
 

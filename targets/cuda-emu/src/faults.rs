@@ -22,7 +22,12 @@ pub(crate) fn injected() -> u64 {
     FAULTS.injected()
 }
 
+/// Whether calls fail.
+pub(crate) fn are_set() -> bool {
+    FAULTS.is_set()
+}
+
 /// Messages about calls that were to fail and have not been made.
 pub(crate) fn missed() -> Vec<String> {
-    FAULTS.missed("cu")
+    FAULTS.missed(|name| !name.starts_with("hsa_"))
 }

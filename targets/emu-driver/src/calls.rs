@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Write, stderr};
 use std::sync::{LazyLock, Mutex, Once};
 
-use crate::process::{SettingError, at_exit, lock, number};
+use crate::process::{SettingError, at_exit, is_forked, lock, number};
 
 static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
@@ -26,6 +26,9 @@ pub fn add(function: &str) {
 }
 
 extern "C" fn print() {
+    if is_forked() {
+        return;
+    }
     let mut errors = stderr().lock();
     for (function, count) in &*lock(&COUNTS) {
         // The program does not read our log. A closed standard error is its business.

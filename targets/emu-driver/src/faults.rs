@@ -56,19 +56,26 @@ impl Faults {
         self.calls().map(drop).map_err(Clone::clone)
     }
 
-    /// A message for each function whose name begins with `prefix` and that was to fail and has not been called often
-    /// enough: it may not exist.
-    pub fn missed(&self, prefix: &str) -> Vec<String> {
-        let Ok(calls) = self.calls() else {
+    /// Whether calls fail.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.calls().is_ok_and(|calls| !lock(calls).is_empty())
+    }
+
+    /// A message for each function that was to fail and has not been called often enough, if its name is that of a
+    /// function of this driver. For the end of the process.
+    #[must_use]
+    pub fn missed(&self, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
+        // A thread may have been forked, or ended, while it counted a call.
+        let Some(calls) = self.calls().ok().and_then(|calls| calls.try_lock().ok()) else {
             return Vec::new();
         };
-        let calls = lock(calls);
-        let ours = calls.iter().filter(|(name, _)| name.starts_with(prefix));
+        let ours = calls.iter().filter(|(name, _)| is_ours(name));
         let missed = ours.filter_map(|(name, calls)| {
             let first = calls.first_missed()?;
             let (variable, made) = (self.variable, calls.made);
             Some(format!(
-                "{variable}={name}:{first}: it was called {made} times"
+                "{variable}={name}:{first}: calls of this function: {made}; check its name, or choose an earlier call"
             ))
         });
         missed.collect()

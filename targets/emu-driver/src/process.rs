@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 /// A handle: unique, larger than earlier ones, and not an address.
 #[must_use]
@@ -91,13 +91,26 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// The process that has registered functions.
+static PROCESS: OnceLock<u32> = OnceLock::new();
+
+/// Whether this process is a forked child of the one that has registered functions by [`at_exit`], which has copies of
+/// its locks.
+#[must_use]
+pub fn is_forked() -> bool {
+    PROCESS
+        .get()
+        .is_some_and(|&process| process != std::process::id())
+}
+
 unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-/// Has a function called when the process exits, once for all calls with the same `once`. It is not called if there is
-/// no memory left to note that.
+/// Registers a function to be called when the process exits, once for all calls with the same `once`. A function that
+/// prints asks [`is_forked`] first. Without memory, it is not called.
 pub fn at_exit(once: &Once, function: extern "C" fn()) {
+    PROCESS.get_or_init(std::process::id);
     once.call_once(|| {
         // SAFETY: the function is there when it is called. The drivers' libraries are linked with `nodelete` (their
         // `build.rs`), so that they are never unloaded; from another library that contains this crate, glibc calls the

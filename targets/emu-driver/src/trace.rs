@@ -4,7 +4,7 @@ use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
-use crate::process::{SettingError, at_exit, value};
+use crate::process::{SettingError, at_exit, is_forked, value};
 
 const TRACE: &str = "REVOFF_EMU_TRACE";
 
@@ -26,7 +26,7 @@ impl Traced {
     ///
     /// # Errors
     /// It is invalid.
-    pub fn of_environment() -> Result<Option<Self>, SettingError> {
+    pub fn from_environment() -> Result<Option<Self>, SettingError> {
         let read = |text: &str| {
             let (block, thread) = text.split_once('.')?;
             let (block, thread) = (block.parse().ok()?, thread.parse().ok()?);
@@ -51,6 +51,7 @@ impl Traced {
 extern "C" fn end() {
     if let Some(Traced { block, thread }) = TRACED.get()
         && !WAS_FOUND.load(Ordering::Relaxed)
+        && !is_forked()
     {
         // A closed standard error is the program's business.
         let _ = writeln!(

@@ -8,7 +8,9 @@ use std::time::Duration;
 use bus_cost::CountCosts;
 use emu_driver::calls::print_at_exit;
 use emu_driver::devices::Vendor;
-use emu_driver::process::{SettingError, at_exit, number, number_in, parse_bytes, value};
+use emu_driver::process::{
+    SettingError, at_exit, is_forked, number, number_in, parse_bytes, value,
+};
 use emu_driver::trace::Traced;
 use gcn_emu::{Arch, Options, Trace, Weak};
 
@@ -35,8 +37,10 @@ pub(crate) fn add_gpus() -> Answer {
         Status::ERROR
     };
     print_at_exit().map_err(|error| say(error))?;
-    static ONCE: Once = Once::new();
-    at_exit(&ONCE, report_missed_faults);
+    if faults::are_set() {
+        static ONCE: Once = Once::new();
+        at_exit(&ONCE, report_missed_faults);
+    }
     for options in describe().map_err(|error| say(&error))? {
         add_gpu(options).map_err(|error| {
             say(&error);
@@ -113,7 +117,7 @@ fn weak(is_checked: bool) -> Result<Option<Weak>, SettingError> {
 
 /// The work-item whose instructions are printed.
 fn trace() -> Result<Option<Trace>, SettingError> {
-    let traced = Traced::of_environment()?;
+    let traced = Traced::from_environment()?;
     Ok(traced.map(|traced| Trace {
         workgroup: [traced.block, 0, 0],
         lane: [traced.thread, 0, 0],
@@ -127,6 +131,9 @@ fn costs() -> CountCosts {
 }
 
 extern "C" fn report_missed_faults() {
+    if is_forked() {
+        return;
+    }
     faults::missed().iter().for_each(|message| report(message));
 }
 

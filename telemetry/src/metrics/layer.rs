@@ -12,11 +12,12 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::counts::{CopyLabels, Counts, FunctionLabels, KernelLabels};
 use super::thread;
+use crate::fork::is_child;
 
 /// Counts launches, calls and copies.
-pub(super) struct CountSpans(&'static Counts);
+pub(super) struct SpanCounter(&'static Counts);
 
-/// Whether a span, of host-rt, is counted.
+/// Whether a span is counted: those of host-rt.
 pub(super) fn is_counted(metadata: &Metadata<'_>) -> bool {
     metadata.is_span()
         && *metadata.level() <= Level::DEBUG
@@ -60,7 +61,7 @@ impl Visit for Fields {
     fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
 }
 
-impl CountSpans {
+impl SpanCounter {
     pub(super) fn new(counts: &'static Counts) -> Self {
         Self(counts)
     }
@@ -101,38 +102,19 @@ impl CountSpans {
     }
 }
 
-impl<S> Layer<S> for CountSpans
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = Fields::default();
-        attributes.record(&mut fields);
-        let begun = self.begin(attributes.metadata().name(), fields);
-        if let (Some(begun), Some(span)) = (begun, context.span(id)) {
-            span.extensions_mut().insert(begun);
-        }
-    }
-
-    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
-        if context.metadata(id).is_some_and(|span| span.name() == CALL) {
-            thread::begin(self.0);
-        }
-    }
-
-    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
-        if context.metadata(id).is_some_and(|span| span.name() == CALL) {
-            thread::end(self.0);
-        }
-    }
-
-    fn on_close(&self, id: Id, context: Context<'_, S>) {
-        let Some(span) = context.span(&id) else {
+impl SpanCounter {
+    /// Counts the end of a span, once.
+    fn end<S>(&self, id: &Id, context: &Context<'_, S>)
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        let Some(span) = context.span(id) else {
             return;
         };
-        match span.extensions_mut().remove::<Span>() {
-            Some(Span::Call(labels, begun)) => {
-                let duration = begun.elapsed().as_secs_f64();
+        let ended = span.extensions_mut().remove::<Span>();
+        match ended {
+            Some(Span::Call(labels, start)) => {
+                let duration = start.elapsed().as_secs_f64();
                 self.0.calls.get_or_create(&labels).observe(duration);
                 self.0.calls_running.get_or_create(&labels).dec();
             }
@@ -140,6 +122,44 @@ where
                 self.0.launches_running.get_or_create(&labels).dec();
             }
             None => {}
+        }
+    }
+}
+
+impl<S> Layer<S> for SpanCounter
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if is_child() {
+            return;
+        }
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        let open = self.begin(attributes.metadata().name(), fields);
+        if let (Some(open), Some(span)) = (open, context.span(id)) {
+            span.extensions_mut().insert(open);
+        }
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        if !is_child() && context.metadata(id).is_some_and(|span| span.name() == CALL) {
+            thread::begin(self.0);
+        }
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        if is_child() || context.metadata(id).is_none_or(|span| span.name() != CALL) {
+            return;
+        }
+        thread::end(self.0);
+        // The span itself ends later if its function has begun spans that have not ended.
+        self.end(id, &context);
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        if !is_child() {
+            self.end(&id, &context);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Metrics: counts and durations, which a Unix socket tells.
+//! Metrics: counts and durations, which a Unix socket serves.
 //!
 //! | file | job |
 //! |---|---|
@@ -15,36 +15,39 @@ mod tests;
 mod thread;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 use tracing::Subscriber;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
 use self::counts::Counts;
-use self::layer::{CountSpans, is_counted};
-use self::socket::Socket;
+use self::layer::{SpanCounter, is_counted};
 use crate::error::TelemetryError;
+use crate::fork;
+use crate::lock::lock;
 use crate::variable::Variable;
 
 /// The variable with the socket; empty for none.
 pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_METRICS");
 
-/// Metrics, and the socket that tells them.
+/// Metrics, and the socket that serves them.
 pub(crate) struct Metrics {
     path: PathBuf,
     counts: Counts,
-    socket: OnceLock<Socket>,
+    is_open: Mutex<bool>,
 }
 
 impl Metrics {
     /// Metrics for a socket of that name.
     pub(crate) fn new(path: PathBuf) -> &'static Self {
+        fork::watch();
         Box::leak(Box::new(Self {
             path,
             counts: Counts::new(),
-            socket: OnceLock::new(),
+            is_open: Mutex::new(false),
         }))
     }
 
@@ -53,23 +56,19 @@ impl Metrics {
         &self.path
     }
 
-    /// Opens the socket, unless it is open.
+    /// Opens the socket, unless that has been tried.
     ///
     /// # Errors
     /// It cannot be created.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
-        if self.socket.get().is_some() {
+        if std::mem::replace(&mut *lock(&self.is_open), true) {
             return Ok(());
         }
-        let socket = Socket::open(&self.path, || self.counts.text());
-        let socket = socket.map_err(|reason| TelemetryError::Create {
+        socket::open(&self.path, || self.counts.text()).map_err(|reason| TelemetryError::Create {
             variable: VARIABLE.name(),
             path: self.path.clone(),
             reason,
-        })?;
-        // `install` calls this under its lock: nobody else has set it.
-        let _ = self.socket.set(socket);
-        Ok(())
+        })
     }
 }
 
@@ -78,5 +77,6 @@ pub(crate) fn layer<S>(metrics: &'static Metrics) -> impl Layer<S>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    CountSpans::new(&metrics.counts).with_filter(filter_fn(is_counted))
+    let filter = filter_fn(is_counted).with_max_level_hint(LevelFilter::DEBUG);
+    SpanCounter::new(&metrics.counts).with_filter(filter)
 }

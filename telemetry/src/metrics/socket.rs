@@ -1,100 +1,126 @@
-//! The socket: HTTP over a Unix socket, of which a request's end is all that matters.
+//! The socket: HTTP over a Unix socket. Every request gets the same answer.
 
-use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::at_exit::at_exit;
+use crate::fork::{close_in_children, is_child};
 
-/// How long a client may take to send its request, and to read some of the answer: others wait meanwhile.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a client may take to send its request, and to read a part of the answer: others wait meanwhile.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum bytes of a request.
 const MAX_REQUEST: usize = 8 << 10;
 
-/// A socket that this process has created.
-#[derive(Clone)]
-pub(super) struct Socket {
-    process: u32,
-    path: PathBuf,
-}
-
-impl Socket {
-    /// Creates the socket. A thread answers each request with what `text` returns.
-    ///
-    /// # Errors
-    /// The system's. [`io::ErrorKind::AddrInUse`] if a file is there, unless it is a socket on which nobody listens.
-    pub(super) fn open(
-        path: &Path,
-        text: impl Fn() -> String + Send + 'static,
-    ) -> io::Result<Self> {
-        let listener = listen(path)?;
-        let server = thread::Builder::new().name("metrics".to_owned());
-        server.spawn(move || {
-            for stream in listener.incoming() {
-                match stream {
-                    // A client that is gone needs no answer.
-                    Ok(stream) => drop(answer(stream, &text)),
-                    // No descriptors, for example: later there may be some.
-                    Err(_) => thread::sleep(PATIENCE),
-                }
+/// Creates the socket, or the first of `SOCKET.2` and so on that nobody serves. A thread answers each request with what
+/// `text` returns. The socket is removed when the process exits.
+///
+/// # Errors
+/// The system's. [`ErrorKind::AddrInUse`] if a file is there that is no socket.
+pub(super) fn open(path: &Path, text: impl Fn() -> String + Send + 'static) -> io::Result<()> {
+    let (listener, path) = listen(path)?;
+    let created = Identity::of(&fs::symlink_metadata(&path)?);
+    close_in_children(listener.as_raw_fd());
+    let server = thread::Builder::new().name("metrics".to_owned());
+    server.spawn(move || {
+        for stream in listener.incoming() {
+            match stream {
+                // A client that is gone needs no answer.
+                Ok(stream) => drop(answer(stream, &text)),
+                // No descriptors, for example: later there may be some.
+                Err(_) => thread::sleep(TIMEOUT),
             }
-        })?;
-        let socket = Self {
-            process: process::id(),
-            path: path.to_owned(),
-        };
-        at_exit({
-            let socket = socket.clone();
-            move || socket.remove()
-        });
-        Ok(socket)
-    }
+        }
+    })?;
+    at_exit(move || {
+        let found = fs::symlink_metadata(&path);
+        if !is_child() && found.is_ok_and(|found| Identity::of(&found) == created) {
+            let _ = fs::remove_file(&path); // It does no harm.
+        }
+    });
+    Ok(())
+}
 
-    /// Removes the socket, unless this is a child that was forked.
-    pub(super) fn remove(&self) {
-        if self.process == process::id() {
-            let _ = fs::remove_file(&self.path); // Somebody else has removed it.
+/// A file, whatever its name.
+#[derive(PartialEq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of(file: &Metadata) -> Self {
+        Self {
+            device: file.dev(),
+            inode: file.ino(),
         }
     }
 }
 
-fn listen(path: &Path) -> io::Result<UnixListener> {
-    match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left_behind(path) => {
-            fs::remove_file(path)?;
-            UnixListener::bind(path)
+fn listen(name: &Path) -> io::Result<(UnixListener, PathBuf)> {
+    let mut path = name.to_owned();
+    for number in 2.. {
+        match UnixListener::bind(&path) {
+            Err(error) if error.kind() != ErrorKind::AddrInUse => return Err(error),
+            Ok(listener) => return Ok((listener, path)),
+            Err(error) => match State::of(&path)? {
+                State::Other => return Err(error),
+                State::Stale => {
+                    fs::remove_file(&path)?;
+                    return Ok((UnixListener::bind(&path)?, path));
+                }
+                State::Served => {
+                    path = name.to_owned();
+                    path.as_mut_os_string().push(format!(".{number}"));
+                }
+            },
         }
-        result => result,
     }
+    unreachable!("no machine has that many processes")
 }
 
-/// Whether this is a socket of a process that was killed.
-fn is_left_behind(path: &Path) -> bool {
-    let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    let connected = UnixStream::connect(path);
-    is_socket && connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+/// The state of a file that is in the way of a socket.
+enum State {
+    /// A socket that a process serves.
+    Served,
+    /// The socket of a process that was killed.
+    Stale,
+    /// No socket.
+    Other,
+}
+
+impl State {
+    fn of(path: &Path) -> io::Result<Self> {
+        if !fs::symlink_metadata(path)?.file_type().is_socket() {
+            return Ok(Self::Other);
+        }
+        Ok(match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Self::Stale,
+            _ => Self::Served,
+        })
+    }
 }
 
 /// Reads a request and answers it.
 fn answer(mut stream: UnixStream, text: impl Fn() -> String) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut request: Vec<u8> = Vec::new();
     let mut part = [0; 1024];
-    let begin = Instant::now();
+    let start = Instant::now();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
         match stream.read(&mut part)? {
             0 => return Ok(()),
             len => request.extend(&part[..len]),
         }
-        if begin.elapsed() > PATIENCE {
-            return Err(io::ErrorKind::TimedOut.into());
+        if start.elapsed() > TIMEOUT {
+            return Err(ErrorKind::TimedOut.into());
         }
         if request.len() > MAX_REQUEST {
             return stream.write_all(b"HTTP/1.0 431 Request Header Fields Too Large\r\n\r\n");

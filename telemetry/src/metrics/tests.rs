@@ -1,6 +1,6 @@
 //! Tests of whole metrics. Their spans have the names of host-rt's.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::thread;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use tempfile::TempDir;
+use tracing::level_filters::LevelFilter;
 use tracing::subscriber::with_default;
 use tracing::{debug_span, info_span};
 use tracing_subscriber::layer::SubscriberExt;
@@ -155,27 +156,54 @@ fn a_socket_that_nobody_serves_is_replaced_and_no_other_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("socket");
     drop(UnixListener::bind(&path).unwrap());
-    let metrics = Metrics::new(path.clone());
-    metrics.open().unwrap();
-    metrics.open().expect("it is open");
-    lines(metrics);
+    let first = Metrics::new(path.clone());
+    first.open().unwrap();
+    first.open().expect("it is open");
+    lines(first);
+    // A second one gets another name.
+    Metrics::new(path.clone()).open().unwrap();
+    let text = ask(&folder.path().join("socket.2"), b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    lines(first);
 
+    let path = folder.path().join("file");
+    fs::write(&path, "precious").unwrap();
     let error = Metrics::new(path.clone()).open().unwrap_err().to_string();
     assert!(
         error.contains("REVOFF_METRICS=") && error.contains("in use"),
         "{error}"
     );
-    lines(metrics);
-    metrics.socket.get().expect("it is open").remove();
-    assert_eq!(fs::metadata(&path).unwrap_err().kind(), ErrorKind::NotFound);
-
-    fs::write(&path, "precious").unwrap();
-    let error = Metrics::new(path.clone()).open().unwrap_err().to_string();
-    assert!(error.contains("in use"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     let error = Metrics::new("/no/such/folder".into())
         .open()
         .unwrap_err()
         .to_string();
     assert!(error.contains("No such file"), "{error}");
+}
+
+/// Names of functions are the program's.
+#[test]
+fn names_are_escaped() {
+    let folder = TempDir::new().unwrap();
+    let metrics = metrics(&folder);
+    with_default(registry().with(layer(metrics)), || {
+        let name = "a \"b\" \\ {c}\n";
+        debug_span!(target: "host_rt::test", "call", otel.name = name, device = "d")
+            .in_scope(|| ());
+    });
+    let found = lines(metrics);
+    assert_has(
+        &found,
+        r#"revoff_call_seconds_count{device="d",function="a \"b\" \\ {c}\n"} 1"#,
+    );
+}
+
+/// As host-rt's queues ask whether they should make spans.
+#[test]
+fn the_level_is_debug() {
+    let folder = TempDir::new().unwrap();
+    let metrics = metrics(&folder);
+    with_default(registry().with(layer(metrics)), || {
+        assert_eq!(LevelFilter::current(), LevelFilter::DEBUG);
+    });
 }

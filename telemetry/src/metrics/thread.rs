@@ -7,13 +7,14 @@ use std::time::Instant;
 use rustix::thread::gettid;
 
 use super::counts::{Counts, ThreadLabels};
+use crate::fork::is_child;
 
 /// A thread that has served a call. Its metrics end with it.
 struct Thread {
     counts: &'static Counts,
     labels: ThreadLabels,
-    /// When it began the calls that it is serving: a host function may launch kernels and serve their calls.
-    begun: Vec<Instant>,
+    /// When it started the calls that it is serving: a host function may launch kernels and serve their calls.
+    started: Vec<Instant>,
 }
 
 thread_local! {
@@ -27,24 +28,24 @@ impl Thread {
         Self {
             counts,
             labels: ThreadLabels { thread, id },
-            begun: Vec::new(),
+            started: Vec::new(),
         }
     }
 
     fn begin(&mut self) {
-        self.begun.push(Instant::now());
+        self.started.push(Instant::now());
         let serving = self.counts.thread_serving.get_or_create(&self.labels);
         serving.set(1);
     }
 
     fn end(&mut self) {
-        let Some(begun) = self.begun.pop() else {
+        let Some(started) = self.started.pop() else {
             return;
         };
         self.counts.thread_calls.get_or_create(&self.labels).inc();
-        if self.begun.is_empty() {
+        if self.started.is_empty() {
             let busy = self.counts.thread_busy.get_or_create(&self.labels);
-            busy.inc_by(begun.elapsed().as_secs_f64());
+            busy.inc_by(started.elapsed().as_secs_f64());
             let serving = self.counts.thread_serving.get_or_create(&self.labels);
             serving.set(0);
         }
@@ -53,6 +54,9 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
+        if is_child() {
+            return;
+        }
         self.counts.thread_calls.remove(&self.labels);
         self.counts.thread_busy.remove(&self.labels);
         self.counts.thread_serving.remove(&self.labels);
