@@ -17,8 +17,8 @@ fn metadata(folder: &Path) -> serde_json::Value {
 
 #[test]
 fn a_kernel_has_the_files_of_the_readme() {
-    let folder = scratch("new");
-    let program = folder.join("sum");
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("sum");
     let mut command = revoff();
     command.args(["new", "--kernel"]).arg(&program);
     let created = run(&mut command);
@@ -53,10 +53,15 @@ fn a_kernel_has_the_files_of_the_readme() {
         found,
         [
             "sum-calls: host-fn",
-            "sum-kernel: device-rt sum-calls",
-            "sum: host-rt sum-calls image-build",
+            "sum-kernel: sum-calls device-rt",
+            "sum: sum-calls host-rt image-build",
         ]
     );
     // Nothing is overwritten.
     run(&mut command).refused(&["sum"]);
+
+    let inside = scratch("new").join("sum");
+    let mut command = revoff();
+    run(command.args(["new", "--kernel"]).arg(&inside)).refused(&["is a workspace"]);
+    assert!(!inside.exists());
 }

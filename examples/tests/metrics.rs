@@ -39,7 +39,7 @@ fn wait_for(socket: &Path, metrics: &[&str]) {
             let lines = answer.lines().filter(|line| line.starts_with(*metric));
             lines.into_iter().any(|line| !line.ends_with(" 0"))
         };
-        if metrics.iter().all(|metric| has(metric)) {
+        if metrics.iter().all(has) {
             return;
         }
         assert!(start.elapsed() < Duration::from_secs(100), "{answer}");

@@ -44,6 +44,9 @@ const MAIN: &str = include_str!("main.rs");
 
 /// Creates a program.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if options.kernel {
+        kernel::check(&options.path)?;
+    }
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["new", "--bin", "--quiet"]);
     if let Some(name) = &options.name {

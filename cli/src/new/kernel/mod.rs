@@ -9,6 +9,21 @@ use anyhow::{Context, ensure};
 /// The sources of this project, on which the crates depend.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
+/// Checks that a folder lies in no workspace: the program becomes one, and workspaces cannot be nested.
+pub(super) fn check(folder: &Path) -> anyhow::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    for parent in folder.ancestors().skip(1) {
+        let manifest = parent.join("Cargo.toml");
+        let is_workspace = |text: String| text.lines().any(|line| line.trim() == "[workspace]");
+        ensure!(
+            !fs::read_to_string(&manifest).is_ok_and(is_workspace),
+            "{} is a workspace, in which the program would be another one: create it elsewhere",
+            parent.display()
+        );
+    }
+    Ok(())
+}
+
 /// Adds the crates to the new program in a folder.
 pub(super) fn add(folder: &Path) -> anyhow::Result<()> {
     let sources = sources()?;
