@@ -25,8 +25,8 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | [`timeline`] | the file |
-//! | [`metrics`] | the socket |
+//! | `timeline` | the file |
+//! | `metrics` | the socket |
 //! | `variable` | the names in the environment |
 //! | `at_exit`, `clock`, `fork`, `lock` | utilities |
 //! | `error` | [`TelemetryError`] |
