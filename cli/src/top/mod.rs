@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
@@ -46,12 +46,12 @@ pub(crate) struct Options {
     once: bool,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text
-        .parse()
-        .ok()
-        .filter(|seconds| (0.1..=3600.0).contains(seconds));
-    let seconds = seconds.ok_or("a number from 0.1 to 3600 expected")?;
+fn seconds(text: &str) -> anyhow::Result<Duration> {
+    let seconds = text.parse().unwrap_or(f64::NAN);
+    ensure!(
+        (0.1..=3600.0).contains(&seconds),
+        "a number from 0.1 to 3600 expected"
+    );
     Ok(Duration::from_secs_f64(seconds))
 }
 
