@@ -18,7 +18,7 @@ pub(crate) fn is_child() -> bool {
 /// Notices forks from now on.
 pub(crate) fn watch() {
     extern "C" fn begin_child() {
-        // Relaxed, both: as above.
+        // Relaxed, both: as there.
         IS_CHILD.store(true, Ordering::Relaxed);
         let closed = CLOSED.load(Ordering::Relaxed);
         if closed >= 0 {
@@ -36,5 +36,6 @@ pub(crate) fn watch() {
 
 /// Has children close a descriptor that this process keeps open.
 pub(crate) fn close_in_children(descriptor: RawFd) {
-    CLOSED.store(descriptor, Ordering::Relaxed); // As above.
+    // Relaxed: a child that does not see it keeps the descriptor until it ends.
+    CLOSED.store(descriptor, Ordering::Relaxed);
 }

@@ -100,9 +100,7 @@ impl SpanCounter {
             }
         }
     }
-}
 
-impl SpanCounter {
     /// Counts the end of a span, once.
     fn end<S>(&self, id: &Id, context: &Context<'_, S>)
     where

@@ -37,7 +37,8 @@ pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_METRICS");
 pub(crate) struct Metrics {
     path: PathBuf,
     counts: Counts,
-    is_open: Mutex<bool>,
+    /// Whether opening the socket has been tried.
+    is_tried: Mutex<bool>,
 }
 
 impl Metrics {
@@ -47,7 +48,7 @@ impl Metrics {
         Box::leak(Box::new(Self {
             path,
             counts: Counts::new(),
-            is_open: Mutex::new(false),
+            is_tried: Mutex::new(false),
         }))
     }
 
@@ -61,7 +62,7 @@ impl Metrics {
     /// # Errors
     /// It cannot be created.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
-        if std::mem::replace(&mut *lock(&self.is_open), true) {
+        if std::mem::replace(&mut *lock(&self.is_tried), true) {
             return Ok(());
         }
         socket::open(&self.path, || self.counts.text()).map_err(|reason| TelemetryError::Create {
