@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use host_rt::targets::choose::{WayOut, to_build};
-use host_rt::targets::{Arch, DeviceArch};
-use host_rt::{Image, Runtime, telemetry};
-use image_build::device::{Assemblers, Toolchain};
+use revoff_build::device::{Assemblers, Toolchain};
+use revoff_host::targets::choose::{WayOut, to_build};
+use revoff_host::targets::{Arch, DeviceArch};
+use revoff_host::{Image, Runtime, telemetry};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -70,11 +70,11 @@ impl Kernel {
         let images = out.join(arch.name);
         let assemblers = Assemblers::find()?;
         let built =
-            image_build::device::build(&toolchain, &assemblers, &crate_folder, arch, &images)?;
-        let file = images.join(image_build::file_name(&crate_folder)? + ".offload");
+            revoff_build::device::build(&toolchain, &assemblers, &crate_folder, arch, &images)?;
+        let file = images.join(revoff_build::file_name(&crate_folder)? + ".offload");
         // Replaced atomically, since it may be open elsewhere.
         let part = file.with_extension(format!("{}.part", std::process::id()));
-        image_build::write_file(&part, &[built], None)?;
+        revoff_build::write_file(&part, &[built], None)?;
         fs::rename(&part, &file).with_context(|| format!("cannot write {}", file.display()))?;
         Ok(file)
     }

@@ -1,5 +1,5 @@
 //! Builds the benchmark's image for the `host` device, for the tests.
 
 fn main() {
-    image_build::kernel_crate("../kernels").export("REVOFF_IMAGE_BENCH");
+    revoff_build::kernel_crate("../kernels").export("REVOFF_IMAGE_BENCH");
 }

@@ -1,5 +1,5 @@
 //! Builds the image for the `host` device.
 
 fn main() {
-    image_build::kernel_crate("kernel").export("REVOFF_IMAGE_BENCH_TASKS");
+    revoff_build::kernel_crate("kernel").export("REVOFF_IMAGE_BENCH_TASKS");
 }

@@ -1,7 +1,7 @@
 //! `revoff build`: builds the program of a crate, without running it.
 
 use clap::Args;
-use image_build::program;
+use revoff_build::program;
 
 use crate::output;
 use crate::run::program::Source;

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use clap::Args;
-use host_rt::targets::count::Count;
-use host_rt::{Runtime, device, env};
+use revoff_host::targets::count::Count;
+use revoff_host::{Runtime, device, env};
 use serde::Serialize;
 
 use crate::output;
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The devices of a kind, or the reason why there are none.
 fn of_kind(kind: &device::Kind, env: &env::Env) -> Vec<Device> {
-    let device = |name: String, opened: Result<Opened, host_rt::RuntimeError>| {
+    let device = |name: String, opened: Result<Opened, revoff_host::RuntimeError>| {
         let (opened, error) = match opened {
             Ok(opened) => (Some(opened), None),
             Err(error) => (None, Some(error.to_string())),
@@ -118,7 +118,7 @@ fn value(name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-fn open(name: &str, env: &env::Env) -> Result<Opened, host_rt::RuntimeError> {
+fn open(name: &str, env: &env::Env) -> Result<Opened, revoff_host::RuntimeError> {
     let can_wake_host = device::open(name, env)?.can_wake_host();
     let runtime = Runtime::open(name)?;
     let (memory, cost) = (runtime.memory(), runtime.cost());

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use host_rt::targets::DeviceArch;
+use revoff_host::targets::DeviceArch;
 
 use crate::output;
 
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             "--devices {devices}: there are at most {max} AMD GPUs"
         );
     }
-    let folder = image_build::emulated_driver()?;
+    let folder = revoff_build::emulated_driver()?;
     if options.path {
         let folder = folder.to_str().context("the folder's name is not UTF-8")?;
         output::print(&format!("{folder}\n"))?;
@@ -113,7 +113,7 @@ fn arch(device: &str) -> anyhow::Result<String> {
     ensure!(
         is_nvidia || arch.parse::<hsa_emu::Arch>().is_ok(),
         "no architecture; there are {}, {}",
-        host_rt::targets::device_arch::nvidia_names(),
+        revoff_host::targets::device_arch::nvidia_names(),
         hsa_emu::Arch::ALL.map(hsa_emu::Arch::name).join(", ")
     );
     Ok(arch.to_owned())

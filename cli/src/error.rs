@@ -1,7 +1,7 @@
 //! Errors of the command itself.
 
-use host_rt::LaunchError;
-use host_rt::targets::count::Names;
+use revoff_host::LaunchError;
+use revoff_host::targets::count::Names;
 
 /// The failure of a launch that called a function which no library exports.
 #[derive(Debug, thiserror::Error)]

@@ -4,12 +4,12 @@ use std::fmt::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use host_rt::Image;
-use host_rt::image::ImageError;
-use host_rt::image::{self, Format, KernelDeclaration};
-use host_rt::shared_abi::{ABI_VERSION, wire::WireKind};
-use host_rt::targets::count::{Count, Parameters};
-use host_rt::targets::fatbin;
+use revoff_host::Image;
+use revoff_host::image::ImageError;
+use revoff_host::image::{self, Format, KernelDeclaration};
+use revoff_host::shared_abi::{ABI_VERSION, wire::WireKind};
+use revoff_host::targets::count::{Count, Parameters};
+use revoff_host::targets::fatbin;
 use serde::Serialize;
 
 use crate::output;

@@ -20,7 +20,7 @@ use clap::{CommandFactory, Parser};
 use crate::options::{Command, Options};
 
 /// The default log filter: only lost output, which nothing else reports.
-const SHOWN: &str = "host_rt::base::output=error";
+const SHOWN: &str = "revoff_host::base::output=error";
 
 fn main() -> ExitCode {
     if let Err(error) = revoff_log::show(Some(SHOWN)) {

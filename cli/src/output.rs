@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use host_rt::{LaunchError, RuntimeError};
+use revoff_host::{LaunchError, RuntimeError};
 use serde::Serialize;
 
 use crate::error::MissingFunction;

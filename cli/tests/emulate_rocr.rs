@@ -22,9 +22,9 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = "libhsa-runtime64.so.1";
     let rocr = test.with_file_name("libhsa_emulated.a");
     let versions = source("../targets/hsa-emu/libhsa/versions.map");
-    let options = [image_build::STAYS_LOADED];
+    let options = [revoff_build::STAYS_LOADED];
     let linked =
-        image_build::link_with_versions(&rocr, &versions, name, &options, &folder.join(name));
+        revoff_build::link_with_versions(&rocr, &versions, name, &options, &folder.join(name));
     linked.expect("cc links it");
     folder
 });

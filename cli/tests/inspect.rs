@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Ended, image, revoff, run, scratch};
-use host_rt::targets::DeviceArch;
-use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
+use revoff_host::targets::DeviceArch;
+use revoff_host::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use serde_json::Value;
 use test_fatbin::Stored;
 

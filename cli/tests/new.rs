@@ -52,9 +52,9 @@ fn a_kernel_has_the_files_of_the_readme() {
     assert_eq!(
         found,
         [
-            "sum-calls: host-fn",
-            "sum-kernel: sum-calls device-rt",
-            "sum: sum-calls host-rt image-build",
+            "sum-calls: revoff-fn",
+            "sum-kernel: sum-calls revoff-device",
+            "sum: sum-calls revoff revoff-build",
         ]
     );
     // Nothing is overwritten.

@@ -7,8 +7,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use common::{image, revoff, run, scratch};
-use host_rt::targets::DeviceArch;
-use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
+use revoff_host::targets::DeviceArch;
+use revoff_host::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use serde_json::Value;
 
 /// Runs the C example's kernel on `teams` teams of two threads.
@@ -74,7 +74,7 @@ fn an_ordinary_image_uses_the_native_wire_alone() {
         run(hello(1).args(["--wire", wire, "out:16:sums"])).refused(&[
             "hello.so",
             &format!("does not support wire `{wire}`; it supports native"),
-            "use another wire, or rebuild the image with device-rt's feature `gcc-wires`",
+            "use another wire, or rebuild the image with the feature `gcc-wires` of revoff-device",
         ]);
     }
 }
@@ -412,7 +412,7 @@ fn what_cannot_be_loaded_is_refused() {
     .expect("written");
     image::link_alone(&source, &image);
     let ended = run(revoff().arg("run").arg(&image).args(kernel));
-    ended.refused(&["undefined symbol: GOMP_target_ext", "librevoff_device.a"]);
+    ended.refused(&["undefined symbol: GOMP_target_ext", "librevoff_piece.a"]);
     assert_eq!(
         ended.stderr.matches("alone.so").count(),
         1,

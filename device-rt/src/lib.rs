@@ -7,12 +7,12 @@
 //!
 //! ```ignore
 //! #![no_std]
-//! device_rt::image!();
+//! revoff_device::image!();
 //!
-//! #[device_rt::kernel]
+//! #[revoff_device::kernel]
 //! pub fn greet(times: u32) {
 //!     for n in 0..times {
-//!         let _ = calls::say_hello(n); // declared with host_fn::host_functions!
+//!         let _ = calls::say_hello(n); // declared with revoff_fn::host_functions!
 //!     }
 //! }
 //! ```
@@ -131,10 +131,10 @@ macro_rules! entry {
         $(#[$attribute])*
         static __gomp_additional_icvs: $crate::host_written::Icvs = $crate::host_written::Icvs::unset();
 
-        /// See [`device_rt::target_ext`].
+        /// See [`revoff_device::target_ext`].
         ///
         /// # Safety
-        /// As for [`device_rt::target_ext::target_ext`].
+        /// As for [`revoff_device::target_ext::target_ext`].
         #[unsafe(no_mangle)]
         #[inline(never)]
         pub(crate) unsafe extern "C" fn GOMP_target_ext(

@@ -1,8 +1,8 @@
 //! The crate `log` for kernels (feature `log`): records arrive in the host's log.
 //!
 //! ```ignore
-//! device_rt::log::init();
-//! log::info!("thread {} begins", device_rt::thread::global());
+//! revoff_device::log::init();
+//! log::info!("thread {} begins", revoff_device::thread::global());
 //! ```
 //!
 //! Each record is a call to the host, with the cost of one. Records that are more verbose than the

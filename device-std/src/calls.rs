@@ -14,7 +14,7 @@ mod declared;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
-use device_rt::arch;
+use revoff_device::arch;
 use std_calls::{ChildStreams, FileStatus, FileTimes, PipeEnds, SocketAddress, StartedChild};
 
 use crate::{heap, threads};

@@ -28,4 +28,4 @@ mod start;
 mod threads;
 mod wait;
 
-device_rt::entry!();
+revoff_device::entry!();

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int};
 use core::ptr;
 
-use device_rt::thread;
+use revoff_device::thread;
 
 use crate::{heap, threads};
 
@@ -23,7 +23,7 @@ unsafe extern "Rust" {
 /// # Safety
 /// The memory lives as long as the launch, and nobody else uses it. It is the only launch of the image
 /// since it was loaded: variables keep addresses of this memory.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub(crate) unsafe fn revoff_main_1(
     heap: *mut u8,
     bytes: u64,

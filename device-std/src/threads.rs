@@ -16,7 +16,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
-use device_rt::{arch, thread};
+use revoff_device::{arch, thread};
 
 use crate::heap;
 use crate::wait::{self, std_pause, std_wait, std_wake};

@@ -4,7 +4,7 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-use device_rt::arch;
+use revoff_device::arch;
 
 /// 1 if all threads are to end. GPUs stop them, the `host` device only the thread that traps: the others
 /// look here when they wait. Not an `AtomicBool`, which takes several instructions on NVIDIA GPUs.
@@ -53,7 +53,7 @@ pub(crate) fn std_wake(word: &AtomicU32, count: u32) -> bool {
 mod services {
     use core::sync::atomic::AtomicU32;
 
-    use device_rt::arch;
+    use revoff_device::arch;
 
     pub(super) fn wait(_word: &AtomicU32, _expected: u32, attempt: u32, _nanoseconds: u64) -> bool {
         arch::pause(attempt);
@@ -70,8 +70,8 @@ mod services {
     use core::ptr;
     use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-    use device_rt::arch;
-    use device_rt::shared_abi::host_arch::HostWait;
+    use revoff_device::arch;
+    use revoff_device::shared_abi::host_arch::HostWait;
 
     /// The host's services; null if the host is older.
     #[unsafe(export_name = "__revoff_host_wait")]

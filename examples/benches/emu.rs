@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use digest_calls::{FAILED, NONE, NextFile, ReadChunk, Report};
 use examples::Kernel;
-use host_rt::{Functions, Grid, Image, Runtime};
+use revoff_host::{Functions, Grid, Image, Runtime};
 
 const KERNEL: Kernel = Kernel {
     folder: "digest/kernel",

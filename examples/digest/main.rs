@@ -16,7 +16,7 @@ use std::sync::Arc;
 use clap::Parser;
 use digest_calls::{NextFile, ReadChunk, Report};
 use examples::Kernel;
-use host_rt::{Functions, Grid, Runtime};
+use revoff_host::{Functions, Grid, Runtime};
 
 use crate::files::Files;
 use crate::options::Options;

@@ -48,7 +48,7 @@ pub(crate) struct Options {
 }
 
 fn chunk(text: &str) -> Result<u64, String> {
-    host_rt::env::parse_bytes(text)
+    revoff_host::env::parse_bytes(text)
         .filter(|bytes| (1..=1 << 30).contains(bytes))
         .ok_or_else(|| {
             "a size from 1 to 1G is expected: a whole number, perhaps with K, M or G behind it"

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use host_rt::targets::count::Count;
+use revoff_host::targets::count::Count;
 use serde_json::json;
 
 use crate::files::Files;
@@ -25,7 +25,7 @@ impl Summary {
     /// `samples` of them.
     pub(crate) fn new(
         files: &Files,
-        report: &host_rt::Report,
+        report: &revoff_host::Report,
         calls: &[u64],
         times: &[u32],
         samples: usize,

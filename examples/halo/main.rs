@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use examples::Kernel;
-use host_rt::{Functions, Runtime};
+use revoff_host::{Functions, Runtime};
 use revoff_mpi::Mpi;
 
 use crate::part::Part;

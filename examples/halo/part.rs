@@ -1,11 +1,11 @@
 //! The cells of a rank, on its device.
 
 use anyhow::bail;
-use host_rt::{DeviceBuffer, Grid, Kernel, Program, Runtime};
 use mpi::collective::SystemOperation;
 use mpi::point_to_point::send_receive_into;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
+use revoff_host::{DeviceBuffer, Grid, Kernel, Program, Runtime};
 use revoff_mpi::Mpi;
 
 const ONE_THREAD: Grid = Grid {

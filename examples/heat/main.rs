@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use examples::Kernel;
-use host_rt::{DeviceBuffer, Functions, Grid, Runtime, RuntimeError, task};
+use revoff_host::{DeviceBuffer, Functions, Grid, Runtime, RuntimeError, task};
 
 /// Lets heat flow along a ring.
 #[derive(Parser)]
@@ -96,7 +96,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
                     let line = summary(to, cells)?;
                     let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                     lines.push((step, line));
-                    Ok::<(), host_rt::Error>(())
+                    Ok::<(), revoff_host::Error>(())
                 });
                 let report = report.named(format!("line of step {step}"));
                 to.iter()
@@ -115,7 +115,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// The total heat, its maximum, and the position of the maximum.
-fn summary(state: &[DeviceBuffer], cells: u32) -> host_rt::Result<(i64, i64, usize)> {
+fn summary(state: &[DeviceBuffer], cells: u32) -> revoff_host::Result<(i64, i64, usize)> {
     let (mut total, mut hottest) = (0, (i64::MIN, 0));
     let mut block = vec![0i64; cells as usize];
     for (number, buffer) in state.iter().enumerate() {

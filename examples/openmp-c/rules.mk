@@ -11,13 +11,13 @@ HOST := $(shell uname -m)-pc-linux-gnu
 
 OPENMP = $(CFLAGS) -fopenmp -I $(PIECES)/include
 # -Bsymbolic: the image's calls are its own library's, whatever else the process has.
-FOR_HOST = -fopenmp-targets=$(HOST) -Xoffload-linker $(PIECES)/host/librevoff_device.a \
+FOR_HOST = -fopenmp-targets=$(HOST) -Xoffload-linker $(PIECES)/host/librevoff_piece.a \
     -Xoffload-linker -Bsymbolic
 # The device's locals are each thread's own (-fopenmp-cuda-mode): else they would take LLVM's
 # device runtime.
 FOR_GPU = -DGPU -fopenmp-extensions -fopenmp-cuda-mode -nogpulib
 # clang writes PTX 4.2 unless it is told another version: that of the piece.
-ptx = $(shell sed -n 's/^\.version \([0-9]*\)\.\([0-9]*\).*/ptx\1\2/p' $(PIECES)/$(1)/revoff_device.ptx)
+ptx = $(shell sed -n 's/^\.version \([0-9]*\)\.\([0-9]*\).*/ptx\1\2/p' $(PIECES)/$(1)/revoff_piece.ptx)
 # -rdynamic: the runtime finds the functions that device code calls by their names.
 LINK = $(CLANG) -fopenmp -rdynamic
 
@@ -38,7 +38,7 @@ LINK = $(CLANG) -fopenmp -rdynamic
 define to_ptx
 %.$(1).ptx: %.c
 	$$(CLANG) $$(OPENMP) $$(FOR_GPU) --offload-arch=$(1) --cuda-feature=+$$(call ptx,$(1)) \
-	    -Xclang -mlink-bitcode-file -Xclang $$(PIECES)/$(1)/revoff_device.bc \
+	    -Xclang -mlink-bitcode-file -Xclang $$(PIECES)/$(1)/revoff_piece.bc \
 	    -Wno-linker-warnings --offload-device-only -S -o $$@ $$<
 endef
 $(foreach arch,$(ARCHES),$(eval $(call to_ptx,$(arch))))

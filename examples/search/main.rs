@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
 use examples::Kernel;
-use host_rt::targets::count::Count;
-use host_rt::{Functions, Grid, Runtime};
+use revoff_host::targets::count::Count;
+use revoff_host::{Functions, Grid, Runtime};
 use search_calls::{Found, STOP, Search, Tally};
 
 use crate::options::{Options, say};

@@ -5,8 +5,8 @@ mod common;
 use std::io::Write;
 use std::process::Output;
 
-use host_rt::targets;
-use image_build::device::Toolchain;
+use revoff_build::device::Toolchain;
+use revoff_host::targets;
 
 fn heat(args: &[&str]) -> Output {
     let mut command = common::example("heat");
@@ -90,7 +90,7 @@ fn what_would_build_the_kernel_is_named() {
     let mut command = common::example("heat");
     let found = command
         .args(["--device", "emu:sm_75"])
-        .env(image_build::RUSTC, "/nowhere/rustc")
+        .env(revoff_build::RUSTC, "/nowhere/rustc")
         .output()
         .expect("heat runs");
     assert!(!found.status.success());

@@ -5,8 +5,8 @@ mod common;
 use std::env;
 use std::process::{Command, Output};
 
-use host_rt::targets;
-use image_build::device::Toolchain;
+use revoff_build::device::Toolchain;
+use revoff_host::targets;
 
 /// Runs an example on as many ranks as each part says, with its options.
 fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {

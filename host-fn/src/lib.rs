@@ -5,11 +5,11 @@
 //! that they always agree:
 //!
 //! ```
-//! use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+//! use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 //!
 //! /// Statistics of a file.
 //! #[derive(FromBytes, IntoBytes, Immutable)]
-//! #[zerocopy(crate = "host_fn::zerocopy")]
+//! #[zerocopy(crate = "revoff_fn::zerocopy")]
 //! #[repr(C)]
 //! pub struct Stats {
 //!     /// Bytes in all.
@@ -18,7 +18,7 @@
 //!     pub lines: u64,
 //! }
 //!
-//! host_fn::host_functions! {
+//! revoff_fn::host_functions! {
 //!     /// Reads up to `buf.len()` bytes of `file` at `offset`; returns how many.
 //!     pub fn read_chunk(file: u32, offset: u64, buf: Out<[u8]>) -> u32;
 //!     /// Takes the digest of a file, adds to the statistics.
@@ -26,7 +26,7 @@
 //! }
 //!
 //! // Device code calls `read_chunk(file, offset, &mut buf)?`. The host binds:
-//! let functions: [Box<dyn host_fn::HostFunction>; 2] = [
+//! let functions: [Box<dyn revoff_fn::HostFunction>; 2] = [
 //!     Box::new(ReadChunk::bind(|_file, _offset, buf| {
 //!         buf.fill(1);
 //!         buf.len() as u32
@@ -42,14 +42,14 @@
 //! A call orders only its own arguments: the function sees the values, and the current bytes of slices
 //! and references, wherever they are, and the caller sees what the function has written to them. If the
 //! function accesses other memory of the device, such as a buffer whose address it knows, the kernel
-//! calls `device_rt::thread::system_fence()` between its own writes to that memory and the call, and
+//! calls `revoff_device::thread::system_fence()` between its own writes to that memory and the call, and
 //! between the call and its reads of what the function has written there.
 //!
 //! A [`kernel`](macro@kernel) is declared like a function, and launched by its name:
 //!
 //! ```
 //! /// y[i] += a * x[i]
-//! #[host_fn::kernel]
+//! #[revoff_fn::kernel]
 //! pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
 //! assert_eq!(Saxpy::NAME, "saxpy");
 //! ```

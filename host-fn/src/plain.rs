@@ -7,14 +7,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 ///
 /// Implemented for all types with zerocopy's [`FromBytes`], [`IntoBytes`] and
 /// [`Immutable`]: integers, floats, arrays of them, and structures that derive
-/// all three (see [`host_fn::zerocopy`](crate::zerocopy)). `bool`, `char` and enums
+/// all three (see [`revoff_fn::zerocopy`](crate::zerocopy)). `bool`, `char` and enums
 /// are not plain data, because the other side may send bytes that are none of their
 /// values. Neither are pointers, because they are invalid on the other side: a
 /// device address is passed as a `u64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: it cannot travel between device and host",
     label = "not plain data",
-    note = "put this before a structure of your own:\n#[derive(host_fn::zerocopy::FromBytes, host_fn::zerocopy::IntoBytes, host_fn::zerocopy::Immutable)]\n#[zerocopy(crate = \"host_fn::zerocopy\")]\n#[repr(C)]",
+    note = "put this before a structure of your own:\n#[derive(revoff_fn::zerocopy::FromBytes, revoff_fn::zerocopy::IntoBytes, revoff_fn::zerocopy::Immutable)]\n#[zerocopy(crate = \"revoff_fn::zerocopy\")]\n#[repr(C)]",
     note = "its fields must leave no padding: put fields of integers where the compiler would put some",
     note = "if the structure has these derives already, fix the error that they report first",
     note = "in place of a `bool`, a `char` or an enum pass an integer, in place of a pointer its address as a `u64`"

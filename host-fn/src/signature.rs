@@ -65,7 +65,7 @@ impl Signature {
     /// A slice is sent with its size in bytes, so its elements must have a size:
     ///
     /// ```compile_fail,E0080
-    /// host_fn::host_functions! { pub fn nothing(a: &[()]); }
+    /// revoff_fn::host_functions! { pub fn nothing(a: &[()]); }
     /// # fn main() {}
     /// ```
     #[must_use]

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use host_fn::{BadArguments, Failure, HostFunction, RawArg};
 use host_fn_test_calls::{Lend, ReadChunk, Report, Values};
+use revoff_fn::{BadArguments, Failure, HostFunction, RawArg};
 use shared_abi::map_kind::MapKind;
 
 const INT: MapKind = MapKind::FIRSTPRIVATE_INT;

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use host_fn::signature::{Form, Signature};
-use host_fn::{Argument, Kernel, Launcher, Passed};
 use host_fn_test_calls::{Colour, Loop, Saxpy, Shapes, Stats, Touch};
+use revoff_fn::signature::{Form, Signature};
+use revoff_fn::{Argument, Kernel, Launcher, Passed};
 
 /// An argument of a launch: the bytes of a value, or form, bytes, alignment and elements of memory.
 #[derive(Debug, PartialEq)]

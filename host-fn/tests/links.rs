@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use host_fn::HostFunction;
 use host_fn_test_calls::{Ping, ReadChunk};
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol};
+use revoff_fn::HostFunction;
 
 #[test]
 fn a_program_that_only_binds_links() {

@@ -3,11 +3,11 @@
 mod fake;
 
 use fake::{Runtime, Seen, host};
-use host_fn::Failure;
 use host_fn_test_calls::{
     __revoff_fn_ping, __revoff_fn_read_chunk, Colour, Lend, Many, Ping, ReadChunk, Report, Stats,
     Type, Values, lend, many, ping, read_chunk, report, r#type, values,
 };
+use revoff_fn::Failure;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 

@@ -1,7 +1,7 @@
 //! The hash of a declaration: which changes alter it, and its frozen values.
 
-use host_fn::signature::{Form, Signature, of_kernel};
 use host_fn_test_calls::{__revoff_fn_read_chunk, Ping, ReadChunk, Report, Stats, Type};
+use revoff_fn::signature::{Form, Signature, of_kernel};
 
 #[test]
 fn frozen() {
@@ -76,7 +76,7 @@ fn everything_that_is_declared_counts() {
 /// One side's structure has one more field, or the same bytes with another alignment.
 #[test]
 fn a_changed_layout_changes_the_hash() {
-    fn of<T: host_fn::Plain>() -> [u64; 2] {
+    fn of<T: revoff_fn::Plain>() -> [u64; 2] {
         [
             Signature::new("f")
                 .parameter::<T>(Form::To, "Stats")

@@ -2,9 +2,9 @@
 //! and runs the host functions that the kernels call.
 //!
 //! ```no_run
-//! use host_rt::{Functions, Grid, Image, Runtime};
+//! use revoff_host::{Functions, Grid, Image, Runtime};
 //!
-//! host_fn::host_functions! {
+//! revoff_fn::host_functions! {
 //!     /// Prints a number.
 //!     pub fn say(n: u32);
 //! }
@@ -23,13 +23,13 @@
 //! # }
 //! ```
 //!
-//! A kernel that is declared with [`host_fn::kernel`](macro@host_fn::kernel) is launched with host
+//! A kernel that is declared with [`revoff_fn::kernel`](macro@revoff_fn::kernel) is launched with host
 //! data, which is copied both ways:
 //!
 //! ```no_run
-//! # use host_rt::{Functions, Grid, Image, Runtime};
+//! # use revoff_host::{Functions, Grid, Image, Runtime};
 //! /// y[i] += a * x[i]
-//! #[host_fn::kernel]
+//! #[revoff_fn::kernel]
 //! pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

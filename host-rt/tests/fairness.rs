@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use host_rt::model::Poll;
-use host_rt::model::native::{NativeRequest, Poller, Warps};
+use revoff_host::model::Poll;
+use revoff_host::model::native::{NativeRequest, Poller, Warps};
 use shared_abi::wire::native::{
     HEADER_ROWS, ROW, RequestMeta, cell, row_offset, size, slot_offset,
 };

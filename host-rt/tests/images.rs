@@ -1,11 +1,11 @@
 //! Descriptions of images for GPUs, and bundles.
 
-use host_rt::image::Format;
-use host_rt::image::ImageError;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::DeviceArch;
-use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
-use host_rt::{Functions, Image, Runtime, RuntimeError};
+use revoff_host::image::Format;
+use revoff_host::image::ImageError;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::DeviceArch;
+use revoff_host::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
+use revoff_host::{Functions, Image, Runtime, RuntimeError};
 use test_elf::{AMDGPU, CUDA, EXECUTABLE, File, OBJECT, SHARED, Symbol};
 
 /// In the form that rustc and clang write.

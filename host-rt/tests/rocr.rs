@@ -1,7 +1,7 @@
 //! The behaviour of this machine's ROCr without an AMD GPU.
 
-use host_rt::device::DeviceError;
-use host_rt::{Runtime, RuntimeError};
+use revoff_host::device::DeviceError;
+use revoff_host::{Runtime, RuntimeError};
 
 #[test]
 fn no_amd_gpu_is_said_so() {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, mpsc};
 use std::time::Duration;
 
-use host_rt::Error;
-use host_rt::task::{self, Options, TaskError, Tasks};
+use revoff_host::Error;
+use revoff_host::task::{self, Options, TaskError, Tasks};
 
 fn fib<'scope>(tasks: &'scope Tasks<'scope, '_>, n: u64) -> u64 {
     if n < 2 {
@@ -127,7 +127,7 @@ fn a_long_chain_fails_without_running() {
 fn a_panic_of_the_body_waits_for_the_tasks() {
     let ran = AtomicU64::new(0);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        task::scope(|tasks| -> host_rt::Result<()> {
+        task::scope(|tasks| -> revoff_host::Result<()> {
             for _ in 0..100 {
                 tasks.host(|| ran.fetch_add(1, Ordering::SeqCst)).spawn()?;
             }

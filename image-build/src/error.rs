@@ -87,7 +87,7 @@ pub enum BuildError {
     },
     /// An image that a device would load refers to an undefined symbol.
     #[error(
-        "{}: nothing defines `{symbol}`; `device_rt::image!()` in the root of the kernel \
+        "{}: nothing defines `{symbol}`; `revoff_device::image!()` in the root of the kernel \
          crate defines what host calls take, the rest is the crate's own",
         path.display()
     )]
@@ -185,7 +185,7 @@ pub enum NoCrate {
     /// The crate has no code for devices.
     #[error(
         "nothing in it is for a device: a kernel crate has functions marked \
-         `#[device_rt::kernel]`, and calls `device_rt::image!()` in its root"
+         `#[revoff_device::kernel]`, and calls `revoff_device::image!()` in its root"
     )]
     NoKernels,
 }

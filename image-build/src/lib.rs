@@ -5,9 +5,9 @@
 //! // env!("REVOFF_IMAGE_..."):
 //!
 //! // for the `host` device, a shared object,
-//! image_build::kernel_crate("kernel").export("REVOFF_IMAGE_MY_KERNEL");
+//! revoff_build::kernel_crate("kernel").export("REVOFF_IMAGE_MY_KERNEL");
 //! // for GPUs and the `host` device, one file with images for all of these.
-//! image_build::images("kernel")
+//! revoff_build::images("kernel")
 //!     .arch("sm_70")
 //!     .arch("gfx90a")
 //!     .host()
@@ -15,7 +15,7 @@
 //!     .export("REVOFF_IMAGES_MY_KERNEL");
 //! ```
 //!
-//! A kernel crate is a `no_std` library that calls `device_rt::image!()`. A separate cargo builds
+//! A kernel crate is a `no_std` library that calls `revoff_device::image!()`. A separate cargo builds
 //! it, with its own panic strategy and without features that other crates of the workspace enable.
 //! If one of its sources changes, it is built again.
 //!

@@ -83,8 +83,8 @@ pub(crate) fn help_for(messages: &str) -> Option<&'static str> {
         ),
         (
             "`#[panic_handler]` function required",
-            "call `device_rt::image!()` in the crate's root, and mark kernels with \
-             `#[device_rt::kernel]`",
+            "call `revoff_device::image!()` in the crate's root, and mark kernels with \
+             `#[revoff_device::kernel]`",
         ),
         (
             "ABI is experimental",
@@ -95,7 +95,7 @@ pub(crate) fn help_for(messages: &str) -> Option<&'static str> {
         (
             "PTX does not support \"atomic\"",
             "core's atomics with an order do not exist below sm_70: use relaxed ones with \
-             device_rt::arch's words around them, or build for sm_70 and newer",
+             revoff_device::arch's words around them, or build for sm_70 and newer",
         ),
         (
             "inline assembly is unsupported on this target",

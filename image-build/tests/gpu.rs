@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use image_build::BuildError;
-use image_build::device::Toolchain;
+use revoff_build::BuildError;
+use revoff_build::device::Toolchain;
 use targets::arch;
 
 /// A folder for crates; a second run builds faster in it.
@@ -42,7 +42,7 @@ fn kernel_crate(dir: &Path, source: &str) {
     fs::create_dir_all(dir.join("src")).expect("a folder");
     let manifest = format!(
         "[package]\nname = \"a-kernel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-         [dependencies]\ndevice-rt = {{ path = {:?} }}\n[workspace]\n",
+         [dependencies]\nrevoff-device = {{ path = {:?} }}\n[workspace]\n",
         root().join("device-rt")
     );
     fs::write(dir.join("Cargo.toml"), manifest).expect("written");
@@ -52,11 +52,11 @@ fn kernel_crate(dir: &Path, source: &str) {
 const KERNEL: &str = "\
 #![no_std]
 #![cfg_attr(any(target_arch = \"nvptx64\", target_arch = \"amdgpu\"), feature(abi_gpu_kernel))]
-device_rt::image!();
+revoff_device::image!();
 
 /// # Safety
 /// `to` is there.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn one(to: *mut u32) {
     unsafe { *to = 1 };
 }
@@ -68,8 +68,8 @@ fn refusal(name: &str, source: &str, arch: &str) -> String {
     kernel_crate(&dir, source);
     let arch = arch::find(arch).expect("in the table");
     let toolchain = Toolchain::find(&[arch]).expect("not skipped");
-    let none = image_build::device::Assemblers::default();
-    image_build::device::build(&toolchain, &none, &dir, arch, &dir.join("out"))
+    let none = revoff_build::device::Assemblers::default();
+    revoff_build::device::build(&toolchain, &none, &dir, arch, &dir.join("out"))
         .expect_err("no GPU takes this")
         .to_string()
 }
@@ -77,10 +77,10 @@ fn refusal(name: &str, source: &str, arch: &str) -> String {
 #[test]
 fn a_forgotten_macro_is_named_without_a_gpu() {
     let dir = place("no-image");
-    kernel_crate(&dir, &KERNEL.replace("device_rt::image!();", ""));
-    let error = image_build::host_image(&dir, &place("host-out")).expect_err("no panic handler");
+    kernel_crate(&dir, &KERNEL.replace("revoff_device::image!();", ""));
+    let error = revoff_build::host_image(&dir, &place("host-out")).expect_err("no panic handler");
     let error = error.to_string();
-    assert!(error.contains("call `device_rt::image!()`"), "{error}");
+    assert!(error.contains("call `revoff_device::image!()`"), "{error}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn what_no_gpu_takes_is_refused_with_the_way_out() {
         ),
         (
             "needs-alloc",
-            "#![no_std]\nextern crate alloc;\ndevice_rt::image!();\n".to_owned(),
+            "#![no_std]\nextern crate alloc;\nrevoff_device::image!();\n".to_owned(),
             "sm_70",
             "heapless",
         ),
@@ -135,14 +135,14 @@ fn program(dir: &Path, set: Option<(&str, &str)>) -> Output {
     fs::create_dir_all(dir.join("src")).expect("a folder");
     let manifest = format!(
         "[package]\nname = \"a-program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-         [build-dependencies]\nimage-build = {{ path = {:?} }}\n[workspace]\n",
+         [build-dependencies]\nrevoff-build = {{ path = {:?} }}\n[workspace]\n",
         env!("CARGO_MANIFEST_DIR")
     );
     fs::write(dir.join("Cargo.toml"), manifest).expect("written");
     fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).expect("copied");
     fs::write(
         dir.join("build.rs"),
-        "fn main() {\n    image_build::images(\"kernel\").arch(\"sm_70\").host().build()\
+        "fn main() {\n    revoff_build::images(\"kernel\").arch(\"sm_70\").host().build()\
          .export(\"IMAGES\");\n}\n",
     )
     .expect("written");
@@ -158,7 +158,7 @@ fn program(dir: &Path, set: Option<(&str, &str)>) -> Output {
         .args(["run", "--quiet", "--target-dir"])
         .arg(target.expect("a target directory"))
         .current_dir(dir);
-    for name in [image_build::SKIP, image_build::RUSTC, "RUSTFLAGS"] {
+    for name in [revoff_build::SKIP, revoff_build::RUSTC, "RUSTFLAGS"] {
         cargo.env_remove(name);
     }
     if let Some((name, value)) = set {
@@ -187,13 +187,13 @@ fn a_build_script_builds_one_file_for_gpu_and_host() {
     assert!(held.contains(&(&*host, "")), "{held:?}");
 
     // A machine that cannot build it reports that, and the variable turns the build off.
-    let refused = program(&dir, Some((image_build::RUSTC, "/nowhere/rustc")));
+    let refused = program(&dir, Some((revoff_build::RUSTC, "/nowhere/rustc")));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success(), "{said}");
-    for part in ["/nowhere/rustc", "rust-src", image_build::SKIP] {
+    for part in ["/nowhere/rustc", "rust-src", revoff_build::SKIP] {
         assert!(said.contains(part), "{said}");
     }
-    let without = program(&dir, Some((image_build::SKIP, "1")));
+    let without = program(&dir, Some((revoff_build::SKIP, "1")));
     let said = String::from_utf8_lossy(&without.stderr);
     assert!(without.status.success(), "{said}");
     let file = String::from_utf8_lossy(&without.stdout).into_owned();
@@ -217,7 +217,7 @@ fn a_compiler_that_is_too_old_is_named_with_its_release() {
     fs::set_permissions(&fake, permissions).expect("set");
     let output = program(
         &place("program-old"),
-        Some((image_build::RUSTC, fake.to_str().expect("text"))),
+        Some((revoff_build::RUSTC, fake.to_str().expect("text"))),
     );
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
@@ -234,13 +234,13 @@ fn crates_of_one_name_are_not_taken_for_each_other() {
     }
     let arch = arch::find("sm_70").expect("in the table");
     let toolchain = Toolchain::find(&[arch]).expect("not skipped");
-    let none = image_build::device::Assemblers::default();
+    let none = revoff_build::device::Assemblers::default();
     let out = place("one-name");
     for kernel in ["only_in_a", "only_in_b", "only_in_a"] {
         let dir = place("one-name").join(kernel);
         kernel_crate(&dir, &KERNEL.replace("fn one(", &format!("fn {kernel}(")));
         let image =
-            image_build::device::build(&toolchain, &none, &dir, arch, &out).expect("it builds");
+            revoff_build::device::build(&toolchain, &none, &dir, arch, &out).expect("it builds");
         let ptx = fs::read_to_string(image.ptx.expect("there")).expect("read");
         assert!(
             ptx.contains(&format!(".entry {kernel}(")),
@@ -256,7 +256,7 @@ fn what_is_no_kernel_crate_is_refused() {
     }
     let said = refusal("no-kernels", "#![no_std]\npub fn f() {}\n", "sm_70");
     assert!(
-        said.contains("device_rt::kernel") && said.contains("image!()"),
+        said.contains("revoff_device::kernel") && said.contains("image!()"),
         "{said}"
     );
 }

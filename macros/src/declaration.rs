@@ -56,7 +56,7 @@ impl Declaration {
                     "a host function is declared here and bound on the host: write `;` in place of a body"
                 }
                 DeclarationKind::Kernel => {
-                    "a kernel is declared here and defined in its own crate, with `#[device_rt::kernel(..)]`: write `;` in place of a body"
+                    "a kernel is declared here and defined in its own crate, with `#[revoff_device::kernel(..)]`: write `;` in place of a body"
                 }
             }));
         }

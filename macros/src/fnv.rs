@@ -1,4 +1,4 @@
-//! FNV-1a, 64 bits: the hash of `host_fn::signature`, which a procedural macro cannot call. A test
+//! FNV-1a, 64 bits: the hash of `revoff_fn::signature`, which a procedural macro cannot call. A test
 //! in `host-fn` compares the two.
 
 /// Hash of `bytes`, never 0: that means "not compared".

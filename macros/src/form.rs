@@ -64,7 +64,7 @@ impl Form {
         Ident::new(name, Span::mixed_site())
     }
 
-    /// The variant of `host_fn::signature::Form`.
+    /// The variant of `revoff_fn::signature::Form`.
     pub(crate) fn variant(self) -> Ident {
         let name = match self {
             Form::Value => "Value",

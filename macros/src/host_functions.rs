@@ -84,7 +84,7 @@ fn information(declaration: &Declaration, exported: Option<&TokenStream>) -> Tok
         .map(|Parameter { form, plain, .. }| {
             let variant = form.variant();
             let written = type_name::canonical(plain);
-            quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant, #written))
+            quote!(.parameter::<#plain>(::revoff_fn::signature::Form::#variant, #written))
         });
     let returns = match &declaration.returns {
         Some(returned) => {
@@ -103,9 +103,9 @@ fn information(declaration: &Declaration, exported: Option<&TokenStream>) -> Tok
     quote! {
         #[doc = #doc]
         #export
-        #visibility static #symbol: ::host_fn::__private::FunctionInfo =
-            ::host_fn::__private::FunctionInfo {
-                signature: ::host_fn::signature::Signature::new(#text) #(#parameters)* #returns
+        #visibility static #symbol: ::revoff_fn::__private::FunctionInfo =
+            ::revoff_fn::__private::FunctionInfo {
+                signature: ::revoff_fn::signature::Signature::new(#text) #(#parameters)* #returns
                     .finish(),
             };
     }
@@ -134,7 +134,7 @@ fn stub(declaration: &Declaration) -> TokenStream {
         .map(|Parameter { name, form, plain }| {
             let method = form.method();
             let argument = form.argument(name);
-            quote!(::host_fn::__private::Entry::#method::<#plain>(#argument))
+            quote!(::revoff_fn::__private::Entry::#method::<#plain>(#argument))
         });
     // Generated names are hygienic: a parameter may be called `reply` too.
     let reply = Ident::new("reply", Span::mixed_site());
@@ -152,10 +152,10 @@ fn stub(declaration: &Declaration) -> TokenStream {
         #[inline]
         #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
         #visibility fn #name(#(#parameters),*)
-            -> ::core::result::Result<#returns, ::host_fn::CallError>
+            -> ::core::result::Result<#returns, ::revoff_fn::CallError>
         {
-            let mut #reply = ::host_fn::__private::Reply::<#returns>::pending();
-            let #status = ::host_fn::__private::call(
+            let mut #reply = ::revoff_fn::__private::Reply::<#returns>::pending();
+            let #status = ::revoff_fn::__private::call(
                 &#symbol,
                 [#(#entries,)* #reply.entry()],
             );
@@ -192,7 +192,7 @@ fn start(declaration: &Declaration) -> Result<TokenStream> {
         .iter()
         .map(|Parameter { name, form, plain }| {
             let (method, argument) = (form.method(), form.argument(name));
-            quote!(::host_fn::__private::Entry::#method::<#plain>(#argument))
+            quote!(::revoff_fn::__private::Entry::#method::<#plain>(#argument))
         })
         .collect();
     let count = Literal::usize_unsuffixed(parameters.len() + 1);
@@ -200,7 +200,7 @@ fn start(declaration: &Declaration) -> Result<TokenStream> {
     let status = Ident::new("status", Span::mixed_site());
     let posts = Ident::new("posts", Span::mixed_site());
     let started = quote! {
-        ::host_fn::__private::start::<#returns, #count>(
+        ::revoff_fn::__private::start::<#returns, #count>(
             &#symbol,
             |#reply| [#(#entries.into(),)* #reply.entry().into()],
             ::core::marker::PhantomData,
@@ -218,12 +218,12 @@ fn start(declaration: &Declaration) -> Result<TokenStream> {
             #[inline]
             #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
             pub fn post<const CALLS: usize>(
-                #posts: &mut ::host_fn::Posts<CALLS>,
+                #posts: &mut ::revoff_fn::Posts<CALLS>,
                 #(#typed),*
             ) {
-                ::host_fn::__private::post(#posts, || #started, || {
-                    let mut #reply = ::host_fn::__private::Reply::<#returns>::pending();
-                    let #status = ::host_fn::__private::call(
+                ::revoff_fn::__private::post(#posts, || #started, || {
+                    let mut #reply = ::revoff_fn::__private::Reply::<#returns>::pending();
+                    let #status = ::revoff_fn::__private::call(
                         &#symbol,
                         [#(#entries,)* #reply.entry()],
                     );
@@ -246,8 +246,8 @@ fn start(declaration: &Declaration) -> Result<TokenStream> {
             #[inline]
             #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
             pub fn start #lifetimes(#(#typed),*) -> ::core::result::Result<
-                ::host_fn::Started<#call, #returns, #count>,
-                ::host_fn::CallError,
+                ::revoff_fn::Started<#call, #returns, #count>,
+                ::revoff_fn::CallError,
             > {
                 #started
             }
@@ -302,7 +302,7 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
     // Binds a closure `function`; `result` is its future's output as a `Result`.
     let bind = |result: TokenStream| {
         quote! {
-            ::host_fn::__private::bind_async(
+            ::revoff_fn::__private::bind_async(
                 Self::NAME,
                 Self::SIGNATURE,
                 #count,
@@ -310,8 +310,8 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                     #(let #locals = arguments.#takes()?;)*
                     let reply = arguments.reply::<#returns>()?;
                     let future = function(#(#locals),*);
-                    ::core::result::Result::Ok(::host_fn::__private::Box::pin(async move {
-                        ::host_fn::__private::finish(reply, #result)
+                    ::core::result::Result::Ok(::revoff_fn::__private::Box::pin(async move {
+                        ::revoff_fn::__private::finish(reply, #result)
                     }))
                 },
             )
@@ -330,11 +330,11 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
         impl #token {
             /// The function's name.
             pub const NAME: &'static str = #text;
-            /// Hash of the declaration, see [`host_fn::signature`](::host_fn::signature).
+            /// Hash of the declaration, see [`revoff_fn::signature`](::revoff_fn::signature).
             pub const SIGNATURE: u64 = #symbol.signature;
 
             /// Binds a function that cannot fail.
-            pub fn bind<F>(function: F) -> ::host_fn::Bound<impl ::host_fn::Adapter>
+            pub fn bind<F>(function: F) -> ::revoff_fn::Bound<impl ::revoff_fn::Adapter>
             where
                 F: ::core::ops::Fn(#(#types),*) -> #returns
                     + ::core::marker::Send + ::core::marker::Sync + 'static,
@@ -348,17 +348,17 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
 
             /// Binds a function that may fail. Its error ends the call with a status, and the host
             /// reports the error's text.
-            pub fn try_bind<F, E>(function: F) -> ::host_fn::Bound<impl ::host_fn::Adapter>
+            pub fn try_bind<F, E>(function: F) -> ::revoff_fn::Bound<impl ::revoff_fn::Adapter>
             where
                 F: ::core::ops::Fn(#(#types),*) -> ::core::result::Result<#returns, E>
                     + ::core::marker::Send + ::core::marker::Sync + 'static,
                 E: ::core::fmt::Display,
             {
-                ::host_fn::__private::bind(
+                ::revoff_fn::__private::bind(
                     Self::NAME,
                     Self::SIGNATURE,
                     #count,
-                    move |arguments: &mut ::host_fn::__private::Args<'_>,
+                    move |arguments: &mut ::revoff_fn::__private::Args<'_>,
                           message: &mut dyn ::core::fmt::Write| {
                         #(let #locals = arguments.#takes()?;)*
                         let reply = arguments.reply::<#returns>()?;
@@ -368,15 +368,15 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
             }
         }
 
-        ::host_fn::__if_async! {
+        ::revoff_fn::__if_async! {
             impl #token {
                 /// Binds an asynchronous function that cannot fail: a closure that returns
                 /// `Box::pin(async move { .. })`. No host thread waits for the future.
                 #[allow(clippy::type_complexity, reason = "as many as were declared")]
-                pub fn bind_async<F>(function: F) -> ::host_fn::BoundAsync<impl ::host_fn::AsyncAdapter>
+                pub fn bind_async<F>(function: F) -> ::revoff_fn::BoundAsync<impl ::revoff_fn::AsyncAdapter>
                 where
                     F: #for_call ::core::ops::Fn(#(#asynchronous),*)
-                            -> ::host_fn::BoxFuture<#call, #returns>
+                            -> ::revoff_fn::BoxFuture<#call, #returns>
                         + ::core::marker::Send + ::core::marker::Sync + 'static,
                 {
                     #bind_infallible
@@ -387,10 +387,10 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                 #[allow(clippy::type_complexity, reason = "as many as were declared")]
                 pub fn try_bind_async<F, E>(
                     function: F,
-                ) -> ::host_fn::BoundAsync<impl ::host_fn::AsyncAdapter>
+                ) -> ::revoff_fn::BoundAsync<impl ::revoff_fn::AsyncAdapter>
                 where
                     F: #for_call ::core::ops::Fn(#(#asynchronous),*)
-                            -> ::host_fn::BoxFuture<#call, ::core::result::Result<#returns, E>>
+                            -> ::revoff_fn::BoxFuture<#call, ::core::result::Result<#returns, E>>
                         + ::core::marker::Send + ::core::marker::Sync + 'static,
                     E: ::core::fmt::Display + 'static,
                 {

@@ -1,4 +1,4 @@
-//! `#[device_rt::kernel]`.
+//! `#[revoff_device::kernel]`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -34,7 +34,7 @@ fn declaration(arguments: TokenStream) -> Result<Option<Path>> {
     syn::parse2(arguments.clone()).map(Some).map_err(|_| {
         Error::new_spanned(
             arguments,
-            "write `#[kernel]`, or `#[kernel(Name)]` with the type that `#[host_fn::kernel]` made",
+            "write `#[kernel]`, or `#[kernel(Name)]` with the type that `#[revoff_fn::kernel]` made",
         )
     })
 }
@@ -193,7 +193,7 @@ impl Kernel {
         let codes: Vec<_> = self.parameters.iter().map(|p| p.code.as_str()).collect();
         let signature = fnv1a(codes.join(",").as_bytes());
         Some(self.symbol(&quote! {
-            ::device_rt::shared_abi::image::KernelInfo {
+            ::revoff_device::shared_abi::image::KernelInfo {
                 params: #params,
                 bytes: (0 #(+ ::core::mem::size_of::<#types>())*) as u32,
                 signature: #signature,
@@ -218,7 +218,7 @@ impl Kernel {
         quote! {
             #[doc = #doc]
             #[unsafe(no_mangle)]
-            #vis static #symbol: ::device_rt::shared_abi::image::KernelInfo = #information;
+            #vis static #symbol: ::revoff_device::shared_abi::image::KernelInfo = #information;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `#[host_fn::kernel]`: the code generated for a kernel's declaration.
+//! `#[revoff_fn::kernel]`: the code generated for a kernel's declaration.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -13,7 +13,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     if !arguments.is_empty() {
         return Err(Error::new_spanned(
             arguments,
-            "a kernel's declaration takes no arguments: `#[host_fn::kernel]`",
+            "a kernel's declaration takes no arguments: `#[revoff_fn::kernel]`",
         ));
     }
     let parse =
@@ -39,11 +39,11 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let hashed = parameters.iter().map(|Parameter { form, plain, .. }| {
         let variant = form.variant();
         let written = type_name::canonical(plain);
-        quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant, #written))
+        quote!(.parameter::<#plain>(::revoff_fn::signature::Form::#variant, #written))
     });
     let passed = parameters.iter().map(|Parameter { form, plain, .. }| {
         let variant = form.variant();
-        quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant))
+        quote!(.parameter::<#plain>(::revoff_fn::signature::Form::#variant))
     });
     let defined: Vec<_> = parameters
         .iter()
@@ -75,11 +75,11 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
         impl #token {
             /// The kernel's name.
             pub const NAME: &'static str = #text;
-            /// Hash of the declaration, see [`host_fn::signature`](::host_fn::signature).
+            /// Hash of the declaration, see [`revoff_fn::signature`](::revoff_fn::signature).
             pub const SIGNATURE: u64 =
-                ::host_fn::signature::Signature::new(#text) #(#hashed)* .finish();
+                ::revoff_fn::signature::Signature::new(#text) #(#hashed)* .finish();
 
-            /// For `#[device_rt::kernel]`: the image's description of the kernel, given its
+            /// For `#[revoff_device::kernel]`: the image's description of the kernel, given its
             /// definition's name, whether it is an `unsafe fn`, and its type.
             #[doc(hidden)]
             #[must_use]
@@ -87,21 +87,21 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
                 name: &str,
                 is_unsafe: bool,
                 _definition: unsafe fn(#(#defined),*),
-            ) -> ::host_fn::__private::KernelInfo {
-                ::core::assert!(::host_fn::__private::same(name, Self::NAME), #other_name);
+            ) -> ::revoff_fn::__private::KernelInfo {
+                ::core::assert!(::revoff_fn::__private::same(name, Self::NAME), #other_name);
                 ::core::assert!(is_unsafe == #is_unsafe, #other_safety);
-                <Self as ::host_fn::Kernel>::INFO
+                <Self as ::revoff_fn::Kernel>::INFO
             }
         }
 
-        impl ::host_fn::Kernel for #token {
+        impl ::revoff_fn::Kernel for #token {
             const NAME: &'static str = Self::NAME;
-            const INFO: ::host_fn::__private::KernelInfo =
-                ::host_fn::__private::Parameters::new() #(#passed)* .info(Self::SIGNATURE);
+            const INFO: ::revoff_fn::__private::KernelInfo =
+                ::revoff_fn::__private::Parameters::new() #(#passed)* .info(Self::SIGNATURE);
 
-            type Bound<#launcher: ::host_fn::Launcher> = #token<#launcher>;
+            type Bound<#launcher: ::revoff_fn::Launcher> = #token<#launcher>;
 
-            unsafe fn bound<#launcher: ::host_fn::Launcher>(
+            unsafe fn bound<#launcher: ::revoff_fn::Launcher>(
                 launcher: #launcher,
             ) -> #token<#launcher> {
                 #token { launcher }
@@ -125,7 +125,7 @@ fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
     let arguments = parameters.iter().map(|Parameter { name, form, plain }| {
         let method = form.method();
         let argument = form.argument(name);
-        quote!(::host_fn::__private::Argument::#method::<#plain>(#argument))
+        quote!(::revoff_fn::__private::Argument::#method::<#plain>(#argument))
     });
     let count = Literal::usize_unsuffixed(parameters.len());
     let launcher = launcher();
@@ -141,7 +141,7 @@ fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
         }
     });
     quote! {
-        impl<#launcher: ::host_fn::Launcher> #token<#launcher> {
+        impl<#launcher: ::revoff_fn::Launcher> #token<#launcher> {
             #(#documented)*
             ///
             /// Copies arguments to the device, runs the kernel to its end, and copies back the
@@ -155,13 +155,13 @@ fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
             #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
             pub #unsafety fn launch(
                 &self,
-                #grid: <#launcher as ::host_fn::Launcher>::Grid,
+                #grid: <#launcher as ::revoff_fn::Launcher>::Grid,
                 #(#types),*
             ) -> ::core::result::Result<
-                <#launcher as ::host_fn::Launcher>::Report,
-                <#launcher as ::host_fn::Launcher>::Error,
+                <#launcher as ::revoff_fn::Launcher>::Report,
+                <#launcher as ::revoff_fn::Launcher>::Error,
             > {
-                let arguments: [::host_fn::__private::Argument<'_>; #count] = [#(#arguments),*];
+                let arguments: [::revoff_fn::__private::Argument<'_>; #count] = [#(#arguments),*];
                 // SAFETY: these are arguments of the declared forms and types, not used otherwise
                 // meanwhile. The launcher is this kernel's, as the caller of `bound` promised.
                 unsafe { self.launcher.launch(#grid, &arguments) }

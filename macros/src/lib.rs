@@ -1,5 +1,5 @@
 //! Procedural macros of `host-fn` and `device-rt`, which re-export them: use them
-//! as `host_fn::host_functions!` and `#[device_rt::kernel]`.
+//! as `revoff_fn::host_functions!` and `#[revoff_device::kernel]`.
 
 mod declaration;
 mod fnv;
@@ -15,7 +15,7 @@ use proc_macro::TokenStream;
 /// Declares functions that run on the host and are called on a device.
 ///
 /// ```ignore
-/// host_fn::host_functions! {
+/// revoff_fn::host_functions! {
 ///     /// Reads up to `buf.len()` bytes of `file` at `offset`; returns how many.
 ///     pub fn read_chunk(file: u32, offset: u64, buf: Out<[u8]>) -> u32;
 /// }
@@ -28,11 +28,11 @@ use proc_macro::TokenStream;
 /// | `Out<T>`, `Out<[T]>` | `&mut T`, `&mut [T]` | from the host | `&mut T`, `&mut [T]` of zeroes |
 /// | `T` | the same | a copy | the same |
 ///
-/// `T` and the return type are plain data, see `host_fn::Plain`.
+/// `T` and the return type are plain data, see `revoff_fn::Plain`.
 ///
 /// For `read_chunk` this gives
 /// - a function `read_chunk` for device code, which returns
-///   `Result<u32, host_fn::CallError>`;
+///   `Result<u32, revoff_fn::CallError>`;
 /// - a type `ReadChunk` for the host, with `bind(f)` for a closure that returns
 ///   `u32` and `try_bind(f)` for one that returns `Result<u32, impl Display>`;
 /// - the data symbol `__revoff_fn_read_chunk`, whose address stands for the
@@ -45,11 +45,11 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
 }
 
 /// Declares a kernel, for the crate that kernel and host program share. Used as
-/// `#[host_fn::kernel]`.
+/// `#[revoff_fn::kernel]`.
 ///
 /// ```ignore
 /// /// y[i] += a * x[i]
-/// #[host_fn::kernel]
+/// #[revoff_fn::kernel]
 /// pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
 /// ```
 ///
@@ -60,9 +60,9 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
 /// | `Out<T>`, `Out<[T]>` | `&mut T`, `&mut [T]` | from the device | `*mut T`, `*mut [T]` to zeroes |
 /// | a number | the same | by value | the same |
 ///
-/// `T` is plain data, see `host_fn::Plain`; numbers are integers and floats of at most eight bytes.
+/// `T` is plain data, see `revoff_fn::Plain`; numbers are integers and floats of at most eight bytes.
 /// The generated type `Saxpy` stands for the kernel:
-/// - the kernel crate defines it with `#[device_rt::kernel(Saxpy)]`, which rejects
+/// - the kernel crate defines it with `#[revoff_device::kernel(Saxpy)]`, which rejects
 ///   another signature;
 /// - a host program binds it with `program.bind::<Saxpy>()?`, which compares the hash of
 ///   the declaration with the image's, and launches the result with
@@ -80,7 +80,7 @@ pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStr
 /// Makes a function a kernel, which a host can launch on a device.
 ///
 /// ```ignore
-/// #[device_rt::kernel]
+/// #[revoff_device::kernel]
 /// pub fn digest(files: u32, buffers: *mut u8, scale: f64) { /* ... */ }
 /// ```
 ///
@@ -90,10 +90,10 @@ pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStr
 /// `extern "C" fn(params: *const *const c_void)`, the form of the `host` device.
 /// The data symbol `__revoff_kernel_digest` describes its parameters.
 ///
-/// With a declaration (`#[host_fn::kernel]`) the function has the declared parameters:
+/// With a declaration (`#[revoff_fn::kernel]`) the function has the declared parameters:
 ///
 /// ```ignore
-/// #[device_rt::kernel(shared::Saxpy)]
+/// #[revoff_device::kernel(shared::Saxpy)]
 /// pub fn saxpy(a: f32, x: &[f32], y: *mut [f32]) { /* ... */ }
 /// ```
 ///

@@ -1,7 +1,7 @@
 //! Kernels as the `host` device calls them.
 
-// The generated code refers to `::device_rt`, of which it needs this much.
-extern crate self as device_rt;
+// The generated code refers to `::revoff_device`, of which it needs this much.
+extern crate self as revoff_device;
 pub use shared_abi;
 
 use std::ffi::c_void;
@@ -110,7 +110,7 @@ fn information() {
     );
 }
 
-/// The hash that `host_fn::signature::of_kernel` gives, frozen there too.
+/// The hash that `revoff_fn::signature::of_kernel` gives, frozen there too.
 #[test]
 fn frozen_signature() {
     /// As a digest kernel might be.

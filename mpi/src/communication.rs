@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use host_rt::targets::count::Count;
 use mpi_calls::ANY;
+use revoff_host::targets::count::Count;
 
 /// What ranks do together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

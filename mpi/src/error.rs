@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use host_rt::targets::count::Count;
 use mpi::ffi;
+use revoff_host::targets::count::Count;
 
 use crate::communication::Communication;
 

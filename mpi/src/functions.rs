@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use host_rt::{Functions, RuntimeError};
 use mpi_calls::{
     MpiAllreduce, MpiBarrier, MpiBroadcast, MpiExchange, MpiIrecv, MpiIsend, MpiRank, MpiRecv,
     MpiReduce, MpiSend, MpiSendrecv, MpiSize, MpiWait, Received,
 };
+use revoff_host::{Functions, RuntimeError};
 
 use crate::error::MpiError;
 use crate::request::{Buffer, Request};

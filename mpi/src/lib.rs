@@ -2,7 +2,7 @@
 //!
 #![cfg_attr(feature = "library", doc = "```no_run")]
 #![cfg_attr(not(feature = "library"), doc = "```ignore")]
-//! use host_rt::{Functions, Grid, Image, Runtime};
+//! use revoff_host::{Functions, Grid, Image, Runtime};
 //! use revoff_mpi::Mpi;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host_fn::BoxFuture;
+use revoff_fn::BoxFuture;
 
 /// How long the thread that serves a call polls it, before it hands the call over: a message between processes takes
 /// microseconds, and a hand-over to a thread that sleeps takes longer.

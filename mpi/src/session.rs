@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
 
-use host_fn::BoxFuture;
 use mpi::Threading;
 use mpi::environment::{Universe, library_version};
 use mpi::ffi;
 use mpi::topology::Communicator as _;
 use mpi::traits::AsRaw;
+use revoff_fn::BoxFuture;
 
 use crate::communication::Communication;
 use crate::communicator::Communicator;

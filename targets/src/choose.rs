@@ -159,11 +159,11 @@ impl fmt::Display for WayOut<'_> {
         match (self.0, to_build(self.0)) {
             (_, Some(Arch { name, .. })) => write!(
                 f,
-                "build one for it: `image_build::images(..).arch(\"{name}\")` in the build script, \
+                "build one for it: `revoff_build::images(..).arch(\"{name}\")` in the build script, \
                  or, in a clone of revoff, `cargo xtask images --kernel-crate DIR --arch {name}`"
             ),
             (DeviceArch::Host(_), None) => f.write_str(
-                "build a shared object for this machine: `image_build::images(..).host()` in the \
+                "build a shared object for this machine: `revoff_build::images(..).host()` in the \
                  build script, or, in a clone of revoff, `cargo xtask images --kernel-crate DIR \
                  --target host`",
             ),
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(
             refusal("sm_61", &["sm_70 ptx", "gfx90a object"]),
             "nothing in it runs on sm_61; it holds sm_70, ptx; gfx90a, object (build one for it: \
-             `image_build::images(..).arch(\"sm_60\")` in the build script, or, in a clone of \
+             `revoff_build::images(..).arch(\"sm_60\")` in the build script, or, in a clone of \
              revoff, `cargo xtask images --kernel-crate DIR --arch sm_60`)"
         );
         assert!(refusal("sm_121", &["gfx90a object"]).contains("--arch sm_100"));

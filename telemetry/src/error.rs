@@ -20,7 +20,7 @@ pub enum TelemetryError {
     /// The program has a subscriber of its own, without the layer.
     #[error(
         "environment variable {variable}={path:?}: the program has a subscriber of `tracing` of its own; add \
-         `host_rt::telemetry::layer()` to it, or unset the variable"
+         `revoff_host::telemetry::layer()` to it, or unset the variable"
     )]
     OtherSubscriber {
         /// The variable.

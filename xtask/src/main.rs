@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use image_build::BuildError;
+use revoff_build::BuildError;
 
 /// Exit status if no compiler for GPUs was found.
 const NO_TOOLCHAIN: u8 = 77;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
-use image_build::{STAYS_LOADED, link_with_versions};
+use revoff_build::{STAYS_LOADED, link_with_versions};
 
 /// A plugin.
 struct Plugin {

@@ -8,7 +8,7 @@ extern crate std;
 pub mod buckets;
 pub mod rpc;
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// Does nothing.
     pub fn nothing();
 

@@ -4,11 +4,11 @@ use core::ptr::null_mut;
 
 use bench_calls::rpc::RPC;
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK, nothing, touch, touch_large, work};
-use device_rt::shared_abi::gomp::{
+use revoff_device::shared_abi::gomp::{
     GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_ARGS_ONLY, REVOFF_FLAG_STATUS,
 };
-use device_rt::shared_abi::image::FunctionInfo;
-use device_rt::shared_abi::status::Status;
+use revoff_device::shared_abi::image::FunctionInfo;
+use revoff_device::shared_abi::status::Status;
 
 use crate::{GOMP_target_ext, rpc};
 

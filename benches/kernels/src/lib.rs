@@ -17,7 +17,7 @@ mod rpc;
 mod arithmetic_of_quiet;
 
 use bench_calls::{buckets, nothing};
-use device_rt::{arch, thread};
+use revoff_device::{arch, thread};
 
 use calls::caller;
 use measure::{Calibration, Window};
@@ -25,13 +25,13 @@ use measure::{Calibration, Window};
 pub use ping::{ping_count, ping_time};
 pub use rpc::verify_rpc;
 
-device_rt::image!();
+revoff_device::image!();
 
 /// Writes the device's time to `time`.
 ///
 /// # Safety
 /// `time` is one word.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn now(time: *mut u64) {
     // SAFETY: the launcher provides the word, for one thread.
     unsafe { time.write(thread::clock()) };
@@ -42,7 +42,7 @@ pub unsafe fn now(time: *mut u64) {
 ///
 /// # Safety
 /// `counts` has a word for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn count(what: u32, from: u64, until: u64, batch: u64, counts: *mut u64) {
     let counted = measure::count(Window { from, until }, batch, caller(what));
     // SAFETY: the launcher provides the memory, one word for each thread.
@@ -55,7 +55,7 @@ pub unsafe fn count(what: u32, from: u64, until: u64, batch: u64, counts: *mut u
 ///
 /// # Safety
 /// `times` has the words, zeroed, and `spans` a pair for each of these threads.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn time(
     what: u32,
     from: u64,
@@ -77,7 +77,7 @@ pub unsafe fn time(
 }
 
 /// Makes `count` calls in each thread, unless one fails.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn repeat(what: u32, count: u64) {
     let mut call = caller(what);
     for _ in 0..count {
@@ -93,7 +93,7 @@ pub fn repeat(what: u32, count: u64) {
 ///
 /// # Safety
 /// `times` has `count` words; one thread runs.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn pauses(pause: u64, count: u64, times: *mut u64, span: *mut [u64; 2]) {
     let calibration = Calibration::begin();
     if nothing().is_err() {
@@ -120,7 +120,7 @@ pub unsafe fn pauses(pause: u64, count: u64, times: *mut u64, span: *mut [u64; 2
 ///
 /// # Safety
 /// `seed` is not 0.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn arithmetic(steps: u64, seed: u64, out: *mut u64) {
     // SAFETY: the launcher's promise.
     unsafe { arithmetic_of_quiet::run(steps, seed, out) };

@@ -1,7 +1,7 @@
 //! The loops that count and time any call.
 
 use bench_calls::buckets;
-use device_rt::thread;
+use revoff_device::thread;
 
 /// An interval of the device's time, in nanoseconds of [`thread::clock`].
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! The floor of a device: a word passed to the host and back, and nothing else.
 
 use bench_calls::{PING, PONG};
-use device_rt::shared_abi::words::{Load, Store, SystemWords};
-use device_rt::{arch, thread};
+use revoff_device::shared_abi::words::{Load, Store, SystemWords};
+use revoff_device::{arch, thread};
 
 use crate::measure::{self, Window};
 
@@ -34,7 +34,7 @@ unsafe fn pings(flags: *mut u8, polls: u64) -> impl FnMut() -> bool {
 ///
 /// # Safety
 /// `flags` is mapped memory of [`bench_calls::FLAGS`] bytes, `count` one word.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn ping_count(flags: *mut u8, polls: u64, warm_up: u64, time: u64, count: *mut u64) {
     if thread::global() != 0 {
         return;
@@ -51,7 +51,7 @@ pub unsafe fn ping_count(flags: *mut u8, polls: u64, warm_up: u64, time: u64, co
 /// # Safety
 /// As for [`ping_count`]; `times` has [`bench_calls::buckets::COUNT`] words, zeroed, and
 /// `span` one pair.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn ping_time(
     flags: *mut u8,
     polls: u64,

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 
 use bench_calls::rpc::{CLIENT, Client, Layout};
-use host_rt::device::MappedMemory;
-use host_rt::shared_abi::words::Coherent;
-use host_rt::targets::DeviceArch;
-use host_rt::{DeviceBuffer, Program, Runtime};
+use revoff_host::device::MappedMemory;
+use revoff_host::shared_abi::words::Coherent;
+use revoff_host::targets::DeviceArch;
+use revoff_host::{DeviceBuffer, Program, Runtime};
 
 use crate::port::Memory;
 use crate::server::Server;

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use host_rt::RuntimeError;
-use host_rt::device::DeviceError;
-use host_rt::targets::DeviceArch;
+use revoff_host::RuntimeError;
+use revoff_host::device::DeviceError;
+use revoff_host::targets::DeviceArch;
 
 /// The reason why calls by RPC cannot be served.
 #[derive(Debug, thiserror::Error)]

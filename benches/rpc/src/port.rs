@@ -3,7 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 
 use bench_calls::rpc::{FIRST, Layout, PACKET};
-use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
+use revoff_host::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use crate::Error;
 

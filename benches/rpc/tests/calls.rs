@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use bench_calls::rpc::{RPC, entry};
 use bench_calls::{EMPTY, TOFROM};
 use bench_rpc::{Connection, Error};
-use host_rt::bus_cost::{Calls, CountCosts};
-use host_rt::targets::{DeviceArch, arch};
-use host_rt::{Builder, Functions, Grid, Image, Runtime};
-use image_build::BuildError;
-use image_build::device::{Assemblers, Toolchain};
+use revoff_build::BuildError;
+use revoff_build::device::{Assemblers, Toolchain};
+use revoff_host::bus_cost::{Calls, CountCosts};
+use revoff_host::targets::{DeviceArch, arch};
+use revoff_host::{Builder, Functions, Grid, Image, Runtime};
 
 /// The emulated GPUs: lanes in lock-step, and independent ones.
 const EMULATED: [(&str, &str); 2] = [("emu:sm_60", "sm_60"), ("emu:sm_90", "sm_90")];
@@ -44,7 +44,7 @@ fn gpu_image(name: &str) -> Option<Image> {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(arch.name);
     let assemblers = Assemblers::find().expect("assemblers, or none");
-    let built = image_build::device::build(&toolchain, &assemblers, &crate_folder, arch, &out)
+    let built = revoff_build::device::build(&toolchain, &assemblers, &crate_folder, arch, &out)
         .expect("the image builds");
     let text = fs::read(built.ptx.expect("PTX")).expect("the text");
     Some(Image::from_bytes("bench_kernels", text).expect("PTX"))

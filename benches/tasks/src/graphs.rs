@@ -1,7 +1,7 @@
 //! The graphs that are measured.
 
-use host_rt::task::Tasks;
-use host_rt::{DeviceBuffer, Functions, Grid, Image, Kernel, Result, Runtime, RuntimeError};
+use revoff_host::task::Tasks;
+use revoff_host::{DeviceBuffer, Functions, Grid, Image, Kernel, Result, Runtime, RuntimeError};
 
 /// Words of a block.
 const WORDS: u64 = 64;

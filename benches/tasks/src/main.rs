@@ -10,8 +10,8 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use clap::Parser;
-use host_rt::Image;
-use host_rt::task::{Options, Resolve, scope};
+use revoff_host::Image;
+use revoff_host::task::{Options, Resolve, scope};
 use serde::Serialize;
 
 use crate::graphs::{Device, GRAPHS, Graph};

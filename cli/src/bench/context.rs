@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use host_rt::device::{self, Device};
-use host_rt::targets::DeviceArch;
-use host_rt::{Image, env};
+use revoff_host::device::{self, Device};
+use revoff_host::targets::DeviceArch;
+use revoff_host::{Image, env};
 
 use super::options::Options;
 use super::os_threads;

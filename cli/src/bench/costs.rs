@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write};
 
-use host_rt::Grid;
-use host_rt::bus_cost::{BUSES, Costs, ENTRY, Report};
-use host_rt::shared_abi::wire::WireKind;
+use revoff_host::Grid;
+use revoff_host::bus_cost::{BUSES, Costs, ENTRY, Report};
+use revoff_host::shared_abi::wire::WireKind;
 use serde::Serialize;
 
 use super::context::Bench;

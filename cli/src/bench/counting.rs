@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use host_rt::bus_cost::{Costs, CountCosts};
-use host_rt::targets::DeviceArch;
-use host_rt::{Builder, Runtime};
+use revoff_host::bus_cost::{Costs, CountCosts};
+use revoff_host::targets::DeviceArch;
+use revoff_host::{Builder, Runtime};
 
 use super::context::Bench;
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bench_calls::{BARE, Nothing, Touch, TouchLarge, WORK_NS, Work};
-use host_rt::Functions;
+use revoff_host::Functions;
 
 /// All of them, for the wires.
 pub(super) fn functions() -> anyhow::Result<Functions> {

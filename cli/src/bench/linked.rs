@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_rt::{Functions, Image, Kernel, Runtime};
+use revoff_host::{Functions, Image, Kernel, Runtime};
 
 use super::context::Bench;
 use super::report::Linked;

@@ -30,9 +30,9 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 use bench_calls::MEASURE;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::count::Count;
-use host_rt::{Runtime, env};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::count::Count;
+use revoff_host::{Runtime, env};
 
 use self::calls::Case;
 use self::context::Bench;

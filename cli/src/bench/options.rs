@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use host_rt::device;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::DeviceArch;
+use revoff_host::device;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::DeviceArch;
 
 use super::kinds::{CALLS, Call};
 use super::shape::Shape;
@@ -87,7 +87,7 @@ pub(crate) struct Options {
         long,
         value_name = "WIRE,..",
         value_delimiter = ',',
-        value_parser = host_rt::wire_by_name
+        value_parser = revoff_host::wire_by_name
     )]
     wires: Vec<WireKind>,
 

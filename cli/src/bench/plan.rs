@@ -4,9 +4,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use host_rt::Waiting;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::count::Count;
+use revoff_host::Waiting;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::count::Count;
 
 use super::kinds::Call;
 use super::session::{ADAPTIVE, PATCHED, Setup, waiting_name, warm_up};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_rt::targets::count::Count;
+use revoff_host::targets::count::Count;
 
 /// Least calls of a figure.
 pub(super) const ENOUGH: u64 = 100;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use bench_calls::buckets;
 use bench_calls::rpc::RPC;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::{DeviceBuffer, KernelArg, Launch, Program, Runtime, Waiting};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::{DeviceBuffer, KernelArg, Launch, Program, Runtime, Waiting};
 
 use super::context::Bench;
 use super::host_functions::functions;
@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
     }
 
     /// # Safety
-    /// As for [`host_rt::Kernel::launch`].
+    /// As for [`revoff_host::Kernel::launch`].
     unsafe fn launch(
         &self,
         name: &str,

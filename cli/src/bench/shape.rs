@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::Context;
-use host_rt::Grid;
+use revoff_host::Grid;
 use serde::{Deserialize, Serialize};
 
 /// The grid of a launch.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use host_rt::targets::count::Count;
+use revoff_host::targets::count::Count;
 
 use super::caveats;
 use super::report::{Calls, Floor, Linked, Quiet, Ratios, Report};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail, ensure};
-use host_rt::{DeviceBuffer, KernelArg, Params, Runtime, env};
+use revoff_host::{DeviceBuffer, KernelArg, Params, Runtime, env};
 
 /// Bytes of a buffer that are written to a file at a time.
 const PIECE: usize = 1 << 20;

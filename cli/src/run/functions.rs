@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use host_rt::{Functions, Image, RawFunction};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use revoff_host::{Functions, Image, RawFunction};
 
 /// The functions that an image may call and a library exports; the first library counts.
 pub(crate) struct Found {

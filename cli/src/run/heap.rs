@@ -1,7 +1,7 @@
 //! What `revoff run` says about a program's heap.
 
-use host_rt::targets::count::Count;
-use host_rt::{HeapRefusal, HeapUse};
+use revoff_host::targets::count::Count;
+use revoff_host::{HeapRefusal, HeapUse};
 
 /// The exit status of a program that aborts, as after a failed allocation.
 const ABORTED: i32 = 128 + libc::SIGABRT;

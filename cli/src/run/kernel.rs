@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
-use host_rt::bus_cost::{CountCosts, Report};
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::count::{Count, Names};
-use host_rt::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
+use revoff_host::bus_cost::{CountCosts, Report};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::count::{Count, Names};
+use revoff_host::{CallError, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use serde::Serialize;
 
 use super::arg::Param;

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use host_rt::bus_cost::ENTRY;
-use host_rt::device;
-use host_rt::shared_abi::wire::WireKind;
+use revoff_host::bus_cost::ENTRY;
+use revoff_host::device;
+use revoff_host::shared_abi::wire::WireKind;
 
 use self::arg::Arg;
 use self::traced::Traced;
@@ -78,7 +78,7 @@ pub(crate) struct Options {
 
     /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
     /// of GCC gcc-slot]
-    #[arg(long, value_parser = host_rt::wire_by_name)]
+    #[arg(long, value_parser = revoff_host::wire_by_name)]
     wire: Option<WireKind>,
 
     /// Teams of device threads

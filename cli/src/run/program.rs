@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::DeviceArch;
-use host_rt::targets::arch;
-use host_rt::{Functions, Image, ProgramLimits, Services};
-use image_build::device::Toolchain;
-use image_build::program::{self, StdTarget};
+use revoff_build::device::Toolchain;
+use revoff_build::program::{self, StdTarget};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::DeviceArch;
+use revoff_host::targets::arch;
+use revoff_host::{Functions, Image, ProgramLimits, Services};
 
 use super::arg;
 use super::heap;

@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
-use host_rt::device::Trace;
-use host_rt::targets::count::Count;
+use revoff_host::device::Trace;
+use revoff_host::targets::count::Count;
 
 /// The thread whose instructions are printed.
 #[derive(Clone, Copy, Debug)]

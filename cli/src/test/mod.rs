@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use host_rt::{Runtime, device};
-use image_build::program::{self, Program, TestSelection};
+use revoff_build::program::{self, Program, TestSelection};
+use revoff_host::{Runtime, device};
 
 use self::report::Report;
 use self::run::{Runner, TestProgram};

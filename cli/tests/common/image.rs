@@ -72,7 +72,7 @@ fn out() -> PathBuf {
 fn device_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        image_build::host_library(&root().join("device-rt/linkable"), &out())
+        revoff_build::host_library(&root().join("device-rt/linkable"), &out())
             .expect("the device library builds")
     })
 }

@@ -11,9 +11,9 @@ mod uniform;
 
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
 
-use device_rt::host_written::Icvs;
-use device_rt::lanes;
-use device_rt::target_ext::target_ext;
+use revoff_device::host_written::Icvs;
+use revoff_device::lanes;
+use revoff_device::target_ext::target_ext;
 
 unsafe extern "C" {
     /// Defined by libgomp.
@@ -61,4 +61,4 @@ pub unsafe extern "C" fn GOMP_target_ext(
     unsafe { lanes::once_per_warp(call) };
 }
 
-device_rt::panic_handler!();
+revoff_device::panic_handler!();

@@ -2,9 +2,9 @@
 
 #![no_std]
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     // Hosts that are libraries, such as plugins, export only what they are asked for.
     #![export_if(feature = "image")]
 
@@ -19,7 +19,7 @@ pub const FUNCTIONS: [&str; 2] = [RevoffLog::NAME, RevoffLogLevel::NAME];
 
 /// The origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Origin {
     /// The number of the pieces with which the message begins

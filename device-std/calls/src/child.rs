@@ -1,10 +1,10 @@
 //! Pipes and child processes.
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The ends of a pipe: handles of files.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct PipeEnds {
     /// The end to read from.
@@ -17,7 +17,7 @@ pub struct PipeEnds {
 /// [`PIPE`](Self::PIPE), or the number of a standard stream of the program: 0 for the input, 1 or 2
 /// for an output.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct ChildStreams {
     /// The standard input.
@@ -37,7 +37,7 @@ impl ChildStreams {
 
 /// A child that has started.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct StartedChild {
     /// Its handle.

@@ -1,12 +1,12 @@
 //! The heap.
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Device memory for the heap of a program.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct HeapPiece {
     /// Its device address.
@@ -20,7 +20,7 @@ pub struct HeapPiece {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct HeapStatistics {
     /// The number of allocations.

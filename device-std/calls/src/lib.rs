@@ -23,14 +23,14 @@ mod heap;
 pub mod kernel;
 mod net;
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 pub use child::{ChildStreams, PipeEnds, StartedChild};
 pub use constants::{LOOKUP_FAILED, NO_TIME, RUNNING, lock, open, shutdown, socket_option};
 pub use heap::{HeapPiece, HeapStatistics};
 pub use net::SocketAddress;
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     // Hosts that are libraries, such as plugins, export only what they are asked for.
     #![export_if(target_os = "revoff")]
 
@@ -210,7 +210,7 @@ pub const MAX_PATH: usize = 4096;
 
 /// The metadata of a file.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct FileStatus {
     /// Its size, in bytes.
@@ -241,7 +241,7 @@ impl FileStatus {
 
 /// The times of a file to set, each in nanoseconds since 1970 or [`NO_TIME`].
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct FileTimes {
     /// The last access.

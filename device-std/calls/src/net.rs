@@ -2,13 +2,13 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The address of a socket.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct SocketAddress {
     /// The IP address: 16 bytes of IPv6, or 4 of IPv4 and 12 zeroes.

@@ -9,7 +9,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-use device_rt::thread;
+use revoff_device::thread;
 
 use super::classes::{CLASSES, Class};
 use super::shared;

@@ -8,7 +8,7 @@
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
-use device_rt::arch;
+use revoff_device::arch;
 use spin::mutex::{TicketMutex, TicketMutexGuard};
 use std_calls::HeapPiece;
 use talc::DefaultBinning;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint, c_void};
 
-use host_fn::{Failure, HostFunction, RawArg};
+use revoff_fn::{Failure, HostFunction, RawArg};
 use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_ARGS_ONLY, REVOFF_FLAG_STATUS};
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;

@@ -119,7 +119,7 @@ pub enum ImageError {
     #[error(
         "{name} and this host declare kernel `{kernel}` differently (signature {} in the image, \
          {host:#018x} here): build both from the same declaration, which the kernel's definition \
-         names, `#[device_rt::kernel(..)]`",
+         names, `#[revoff_device::kernel(..)]`",
         image.map_or("none".to_owned(), |image| format!("{image:#018x}"))
     )]
     OtherKernel {
@@ -185,7 +185,7 @@ fn wire_remedy(wire: &str) -> &'static str {
     if WireKind::NATIVE.name() == Some(wire) {
         "use another wire, or link the image with device-rt"
     } else {
-        "use another wire, or rebuild the image with device-rt's feature `gcc-wires`"
+        "use another wire, or rebuild the image with the feature `gcc-wires` of revoff-device"
     }
 }
 

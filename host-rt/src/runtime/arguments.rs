@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_fn::{Argument, Memory, Passed};
+use revoff_fn::{Argument, Memory, Passed};
 
 use super::Result;
 use super::on_device::OnDevice;

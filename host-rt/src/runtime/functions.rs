@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use host_fn::{AsyncHostFunction, HostFunction};
+use revoff_fn::{AsyncHostFunction, HostFunction};
 
 use super::{Result, RuntimeError};
 use crate::serve::{DirectTransfer, RawFunction, RegisteredFunction, Spawn};
@@ -22,7 +22,7 @@ impl Functions {
     }
 
     /// Adds a function that was declared with
-    /// [`host_functions!`](host_fn::host_functions) and bound to a closure.
+    /// [`host_functions!`](revoff_fn::host_functions) and bound to a closure.
     ///
     /// # Errors
     /// A function of that name is registered already.
@@ -49,7 +49,7 @@ impl Functions {
     }
 
     /// Adds an asynchronous function that was declared with
-    /// [`host_functions!`](host_fn::host_functions) and bound with `bind_async`. `spawn` runs its calls
+    /// [`host_functions!`](revoff_fn::host_functions) and bound with `bind_async`. `spawn` runs its calls
     /// on an executor, such as tokio's: `move |call| { runtime.spawn(call); }`.
     ///
     /// A call that waits needs no host thread. The thread that polls it to its end also copies results

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use host_fn::Plain;
+use revoff_fn::Plain;
 use zerocopy::IntoBytes;
 
 use super::data_environment::{Borrow, MappedShare};
@@ -53,7 +53,7 @@ impl Runtime {
 ///
 /// ```compile_fail,E0502
 /// # fn change(_: &mut [f32]) {}
-/// # fn wrong(runtime: &host_rt::Runtime) -> Result<(), host_rt::Error> {
+/// # fn wrong(runtime: &revoff_host::Runtime) -> Result<(), revoff_host::Error> {
 /// let mut x = vec![1.0; 1000];
 /// let mapped = runtime.map_to(&x)?;
 /// change(&mut x);
@@ -158,7 +158,7 @@ impl Mapping {
     ) -> Result<Self> {
         const {
             assert!(
-                align_of::<T>() <= host_fn::Argument::MAX_ALIGN,
+                align_of::<T>() <= revoff_fn::Argument::MAX_ALIGN,
                 "data for a kernel is aligned to at most 256 bytes"
             );
         }

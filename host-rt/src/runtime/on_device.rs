@@ -1,6 +1,6 @@
 //! The device copy of one range of host memory.
 
-use host_fn::Argument;
+use revoff_fn::Argument;
 
 use super::{DeviceBuffer, Result, Runtime};
 use crate::base::ranges::AddrRange;

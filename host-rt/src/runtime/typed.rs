@@ -1,6 +1,6 @@
 //! Kernels whose declaration is shared by host and image.
 
-use host_fn::{Argument, Launcher};
+use revoff_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 
 use super::arguments::StagedArgs;
@@ -11,7 +11,7 @@ use crate::device::Grid;
 use crate::image::{Image, ImageError};
 
 impl Program {
-    /// Looks up the kernel that `K` declares with [`host_fn::kernel`](macro@host_fn::kernel). The
+    /// Looks up the kernel that `K` declares with [`revoff_fn::kernel`](macro@revoff_fn::kernel). The
     /// returned value's method `launch` takes the declared arguments, copies them to the device,
     /// runs the kernel, copies them back and returns.
     ///
@@ -25,7 +25,7 @@ impl Program {
     ///
     /// # Errors
     /// The image has no kernel of that name, or one with another declaration.
-    pub fn bind<K: host_fn::Kernel>(&self) -> Result<K::Bound<TypedKernel>> {
+    pub fn bind<K: revoff_fn::Kernel>(&self) -> Result<K::Bound<TypedKernel>> {
         let mut kernel = self.kernel(K::NAME)?;
         let info = match kernel.declaration.info {
             Some(info) => Some(info),

@@ -16,7 +16,7 @@ use std::slice;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use host_fn::{BoxFuture, FunctionFailed, RawArg};
+use revoff_fn::{BoxFuture, FunctionFailed, RawArg};
 use shared_abi::status::Status;
 
 use super::call_context::{CallContext, CallGuard};

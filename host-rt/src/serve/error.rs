@@ -48,7 +48,7 @@ pub enum CallError {
         /// The function.
         function: String,
         /// The difference, which the message includes.
-        reason: host_fn::Failure,
+        reason: revoff_fn::Failure,
     },
     /// An argument of a typed function is mapped host memory.
     #[error(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use host_fn::{AsyncHostFunction, BoxFuture, HostFunction, RawArg};
+use revoff_fn::{AsyncHostFunction, BoxFuture, HostFunction, RawArg};
 use shared_abi::status::Status;
 
 use super::CallError;
@@ -151,7 +151,7 @@ const SAMPLE_INTERVAL: u32 = 16;
 /// The failure of a host function.
 pub(crate) enum FunctionError {
     /// Its arguments are not those of its declaration. It did not run.
-    BadArguments(host_fn::Failure),
+    BadArguments(revoff_fn::Failure),
     /// This argument of a typed function is mapped host memory. It did not run.
     SharedArgument(usize),
     /// The other runtime to which it belongs did not run it.
@@ -339,7 +339,7 @@ impl RegisteredFunction {
                 // SAFETY: our caller ensures that the arguments are valid.
                 match unsafe { function.call(args, &mut message) } {
                     Ok(()) => Ok(()),
-                    Err(host_fn::Failure::Function) => Err(FunctionError::Failed(message)),
+                    Err(revoff_fn::Failure::Function) => Err(FunctionError::Failed(message)),
                     Err(failure) => Err(FunctionError::BadArguments(failure)),
                 }
             }

@@ -8,8 +8,8 @@
 use std::fmt::Arguments;
 use std::sync::Arc;
 
-use host_fn::HostFunction;
 use log_calls::{Origin, RevoffLog, RevoffLogLevel};
+use revoff_fn::HostFunction;
 use tracing::callsite::{DefaultCallsite, Identifier};
 use tracing::field::{Field, FieldSet, Value};
 use tracing::level_filters::LevelFilter;

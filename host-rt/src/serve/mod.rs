@@ -58,7 +58,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use host_fn::HostFunction;
+use revoff_fn::HostFunction;
 use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::slice;
 use std::sync::Arc;
 
-use host_fn::{BadArguments, Failure, HostFunction, RawArg};
+use revoff_fn::{BadArguments, Failure, HostFunction, RawArg};
 use shared_abi::map_kind::MapKind;
 use shared_abi::print::{DOUBLE, FUNCTION, INTEGER, PIECE, STDERR, TEXT};
 

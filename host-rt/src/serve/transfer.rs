@@ -1,7 +1,7 @@
 //! The bytes of one request's arguments.
 
-use host_fn::__private::Reply;
-use host_fn::RawArg;
+use revoff_fn::__private::Reply;
+use revoff_fn::RawArg;
 
 use super::{DirectTransfer, RegisteredFunction};
 use crate::device::DeviceAddr;

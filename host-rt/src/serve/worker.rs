@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use host_fn::RawArg;
+use revoff_fn::RawArg;
 use shared_abi::status::Status;
 
 use super::async_call;

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use host_fn::__private::Reply;
+use revoff_fn::__private::Reply;
 use shared_abi::map_kind::MapKind;
 
 use super::Services;

@@ -86,9 +86,9 @@ use self::symbols::Symbols;
 /// starts no commands. Operations without permission fail with `EACCES`.
 ///
 /// ```no_run
-/// use host_rt::{Functions, Image, ProgramLimits, Services};
+/// use revoff_host::{Functions, Image, ProgramLimits, Services};
 ///
-/// # fn main() -> host_rt::Result<()> {
+/// # fn main() -> revoff_host::Result<()> {
 /// let services = Services::builder()
 ///     .arguments(["count", "input.txt"])
 ///     .allow_read("data")

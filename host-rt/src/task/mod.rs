@@ -1,9 +1,9 @@
 //! Tasks with dependencies: kernels and copies on devices, functions on the host.
 //!
 //! ```no_run
-//! use host_rt::{Functions, Grid, Image, Runtime, task};
+//! use revoff_host::{Functions, Grid, Image, Runtime, task};
 //!
-//! # fn main() -> host_rt::Result<()> {
+//! # fn main() -> revoff_host::Result<()> {
 //! let runtime = Runtime::open("host")?;
 //! let program = runtime.load(&Image::open("libsteps.so")?, &Functions::new())?;
 //! let step = program.kernel("step")?;
@@ -17,7 +17,7 @@
 //!     let sum = tasks.try_host(|| {
 //!         let mut values = vec![0u64; 1000];
 //!         x.read(0, &mut values)?;
-//!         Ok::<u64, host_rt::RuntimeError>(values.iter().sum())
+//!         Ok::<u64, revoff_host::RuntimeError>(values.iter().sum())
 //!     });
 //!     let sum = sum.reads(&x).named("sum").spawn()?.wait()?;
 //!     assert_eq!(sum, 0);

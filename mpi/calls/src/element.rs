@@ -1,6 +1,6 @@
 //! What messages consist of.
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A number that messages consist of.
 pub trait Element: FromBytes + IntoBytes + Immutable + Copy {

@@ -5,7 +5,7 @@
 //! copied by the call, and what it receives is copied to it at the end:
 //!
 //! ```
-//! # fn kernel(temperatures: &mut [f64]) -> Result<(), host_fn::CallError> {
+//! # fn kernel(temperatures: &mut [f64]) -> Result<(), revoff_fn::CallError> {
 //! let right = (mpi_calls::rank()? + 1) % mpi_calls::size()?;
 //! let sent = mpi_calls::isend(right, 0, &temperatures[..1])?;
 //! let came = mpi_calls::recv(mpi_calls::ANY, 0, &mut temperatures[1..2])?;
@@ -23,8 +23,8 @@
 
 mod element;
 
-use host_fn::CallError;
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::CallError;
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 pub use element::{Element, Kind, Operation};
 
@@ -36,7 +36,7 @@ pub const MAX_TAG: u32 = 32767;
 
 /// A message that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Received {
     /// The rank that sent it.
@@ -47,7 +47,7 @@ pub struct Received {
     pub bytes: u64,
 }
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// This process's rank.
     pub fn mpi_rank() -> u32;
 

@@ -1,7 +1,7 @@
 //! The arguments that GCC's device code reads, beyond the pointer that its kernels declare:
 //! libgomp's `struct kernargs_abi`.
 
-use host_rt::{KernelArg, Params};
+use revoff_host::{KernelArg, Params};
 use targets::code_object::Kernel;
 
 use crate::error::Error;

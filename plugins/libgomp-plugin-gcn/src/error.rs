@@ -1,7 +1,7 @@
 //! The errors of images for AMD GPUs, and of their launches.
 
 use gomp_plugin::launch::Fault;
-use host_rt::targets::count::Count;
+use revoff_host::targets::count::Count;
 use targets::code_object;
 
 /// An image or a launch is invalid.
@@ -39,7 +39,7 @@ pub(crate) enum Error {
     #[error("no heap of {} (GCN_HEAP_SIZE)", Count(*bytes, "byte"))]
     Heap {
         bytes: u64,
-        source: Box<host_rt::RuntimeError>,
+        source: Box<revoff_host::RuntimeError>,
     },
     #[error(
         "{} with arenas of {arena} bytes each, and GCC's device code addresses {} at most: lower GCN_TEAM_ARENA_SIZE, or GCN_NUM_TEAMS",
@@ -71,7 +71,7 @@ pub(crate) enum Error {
         bytes: u64,
         teams: u32,
         threads: u32,
-        source: Box<host_rt::RuntimeError>,
+        source: Box<revoff_host::RuntimeError>,
     },
     /// A constructor or destructor called `exit`.
     #[error("kernel `{kernel}`: {fault}")]

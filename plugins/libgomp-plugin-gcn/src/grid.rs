@@ -3,9 +3,9 @@
 
 use gomp_plugin::Device;
 use gomp_plugin::launch::RequestedGrid;
-use host_rt::Grid;
-use host_rt::device::KernelLimits;
-use host_rt::targets::DeviceArch;
+use revoff_host::Grid;
+use revoff_host::device::KernelLimits;
+use revoff_host::targets::DeviceArch;
 
 use crate::settings::Settings;
 

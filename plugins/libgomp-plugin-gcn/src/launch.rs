@@ -3,8 +3,8 @@
 use gomp_plugin::launch::{Fault, RequestedGrid, Running};
 use gomp_plugin::region::announce;
 use gomp_plugin::{Device, Kernels, Result};
-use host_rt::device::{Axis, BlockShape, KernelLimits};
-use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
+use revoff_host::device::{Axis, BlockShape, KernelLimits};
+use revoff_host::{DeviceBuffer, Grid, Kernel, Launch};
 
 use crate::arguments::Arguments;
 use crate::ending;

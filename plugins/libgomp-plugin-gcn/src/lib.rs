@@ -1,5 +1,5 @@
 //! `libgomp-plugin-gcn.so.1`: GCC's libgomp loads it to run the target regions of OpenMP programs
-//! on AMD GPUs, over [`host_rt`]. A program finds it by `LD_LIBRARY_PATH`, without being compiled
+//! on AMD GPUs, over [`revoff_host`]. A program finds it by `LD_LIBRARY_PATH`, without being compiled
 //! or linked again.
 //!
 //! Code that is not specific to these GPUs is in [`gomp_plugin`].

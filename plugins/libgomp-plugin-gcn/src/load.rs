@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use gomp_plugin::image::refused;
 use gomp_plugin::{Code, Device, Function, Gpu, Result};
-use host_rt::device::{DeviceAddr, Global};
-use host_rt::{DeviceBuffer, Functions, Image, Program};
+use revoff_host::device::{DeviceAddr, Global};
+use revoff_host::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
 use crate::arguments;
@@ -54,7 +54,7 @@ impl Gpu for Gcn {
             .kernels;
         arguments::check(&kernels).map_err(of_image)?;
         let image = Image::from_bytes(name, described.bytes.as_slice());
-        let image = image.map_err(host_rt::RuntimeError::from)?;
+        let image = image.map_err(revoff_host::RuntimeError::from)?;
         let program = device.runtime.load(&image, &Functions::new());
         let remedy = || {
             let processor = processor(device);

@@ -3,8 +3,8 @@
 //! A device thread computes its offset in the former with 32 bits, and GCC's device code does not
 //! check for overflow, so launches that need more are rejected here.
 
-use host_rt::Grid;
-use host_rt::device::KernelLimits;
+use revoff_host::Grid;
+use revoff_host::device::KernelLimits;
 
 use crate::error::Error;
 use crate::settings::{LOCAL_MEMORY, Settings};

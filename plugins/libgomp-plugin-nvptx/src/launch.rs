@@ -3,8 +3,8 @@
 use gomp_plugin::launch::{Fault, RequestedGrid, Running};
 use gomp_plugin::region::announce;
 use gomp_plugin::{Device, Error, Kernels, Result};
-use host_rt::device::{Axis, BlockShape, KernelLimits};
-use host_rt::{Grid, Kernel, Launch, Program};
+use revoff_host::device::{Axis, BlockShape, KernelLimits};
+use revoff_host::{Grid, Kernel, Launch, Program};
 
 /// Lanes of a warp, which is one thread of GCC's.
 const WARP: u32 = 32;
@@ -59,7 +59,7 @@ impl Kernels for Launcher {
         for (kernel, has_stack) in &self.constructors {
             let stacks = device.launch_memory(STACK)?;
             let end = stacks.address().0 + STACK;
-            let args: &[&dyn host_rt::KernelArg] = if *has_stack { &[&end] } else { &[] };
+            let args: &[&dyn revoff_host::KernelArg] = if *has_stack { &[&end] } else { &[] };
             let grid = Grid {
                 teams: 1,
                 threads: 1,

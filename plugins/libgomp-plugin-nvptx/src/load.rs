@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use gcc_piece::Swapped;
 use gomp_plugin::image::refused;
 use gomp_plugin::{Code, Device, Function, Gpu, Result, libgomp};
-use host_rt::targets::DeviceArch;
-use host_rt::{Functions, Image, Program};
+use revoff_host::targets::DeviceArch;
+use revoff_host::{Functions, Image, Program};
 use shared_abi::gomp::{NVPTX_CLOCKTICK, REV_OFFLOAD_VAR};
 use shared_abi::image::RUNTIME;
 
@@ -128,7 +128,10 @@ impl Gpu for Nvptx {
 }
 
 /// The image that the device links the texts to.
-fn link(name: &str, described: &ImageDescription) -> host_rt::Result<Image, host_rt::RuntimeError> {
+fn link(
+    name: &str,
+    described: &ImageDescription,
+) -> revoff_host::Result<Image, revoff_host::RuntimeError> {
     let parts = described.texts.iter().enumerate().map(|(at, text)| {
         let name = format!("{name}, PTX text {at}");
         Image::from_bytes(name, text.as_bytes())

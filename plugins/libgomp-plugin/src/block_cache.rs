@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_rt::DeviceBuffer;
-use host_rt::device::DeviceAddr;
+use revoff_host::DeviceBuffer;
+use revoff_host::device::DeviceAddr;
 
 /// Maximum bytes in the cache: enough for several launches that fill the largest GPU.
 const MAX_BYTES: u64 = 4 << 30;

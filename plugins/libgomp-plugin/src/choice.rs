@@ -1,6 +1,6 @@
 //! The devices that libgomp gets, as chosen by the environment.
 
-use host_rt::device::{self, KINDS};
+use revoff_host::device::{self, KINDS};
 
 use crate::error::ChoiceError;
 use crate::kind::kind;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use host_rt::device::DeviceError;
-use host_rt::device::{DeviceAddr, Fill, Global, Queue};
-use host_rt::ranges::AddrRange;
-use host_rt::{DeviceBuffer, Runtime};
+use revoff_host::device::DeviceError;
+use revoff_host::device::{DeviceAddr, Fill, Global, Queue};
+use revoff_host::ranges::AddrRange;
+use revoff_host::{DeviceBuffer, Runtime};
 
 use crate::block_cache::{BlockCache, CachedBlock};
 use crate::error::Result;
@@ -86,7 +86,10 @@ impl Device {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(crate) fn open(ord: usize, name: &str) -> host_rt::Result<Self, host_rt::RuntimeError> {
+    pub(crate) fn open(
+        ord: usize,
+        name: &str,
+    ) -> revoff_host::Result<Self, revoff_host::RuntimeError> {
         Ok(Self {
             ord,
             runtime: Runtime::open(name)?,
@@ -112,7 +115,10 @@ impl Device {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub fn memory(&self, bytes: u64) -> host_rt::Result<DeviceBuffer, host_rt::RuntimeError> {
+    pub fn memory(
+        &self,
+        bytes: u64,
+    ) -> revoff_host::Result<DeviceBuffer, revoff_host::RuntimeError> {
         let memory = self.runtime.alloc_filled(bytes, Fill::Any);
         memory.or_else(|_| {
             // Unused memory of launches may be in the way.
@@ -125,7 +131,10 @@ impl Device {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub fn launch_memory(&self, bytes: u64) -> host_rt::Result<CachedBlock, host_rt::RuntimeError> {
+    pub fn launch_memory(
+        &self,
+        bytes: u64,
+    ) -> revoff_host::Result<CachedBlock, revoff_host::RuntimeError> {
         let block = self
             .cache
             .take(bytes)
@@ -137,7 +146,7 @@ impl Device {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64, host_rt::RuntimeError> {
+    pub(crate) fn alloc(&self, bytes: u64) -> revoff_host::Result<u64, revoff_host::RuntimeError> {
         let buffer = self.memory(bytes)?;
         let address = buffer.address().0;
         self.write().insert(address, Memory::Allocated(buffer));
@@ -224,7 +233,7 @@ impl Device {
     pub(crate) fn copy(
         &self,
         copy: impl FnOnce(&mut dyn Queue) -> Result<(), DeviceError>,
-    ) -> host_rt::Result<(), host_rt::RuntimeError> {
+    ) -> revoff_host::Result<(), revoff_host::RuntimeError> {
         let mut queue = self.runtime.queue()?;
         let copied = copy(&mut *queue);
         // Even after a failure, since earlier copies may be pending.

@@ -8,8 +8,8 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use host_rt::Chain;
-use host_rt::device::DeviceAddr;
+use revoff_host::Chain;
+use revoff_host::device::DeviceAddr;
 
 use crate::error::{Error, Result};
 use crate::keep_loaded;

@@ -2,19 +2,19 @@
 
 use std::io;
 
-use host_rt::Chain;
-use host_rt::LaunchError;
-use host_rt::device::DeviceError;
-use host_rt::device::Global;
-use host_rt::targets::count::Count;
+use revoff_host::Chain;
+use revoff_host::LaunchError;
+use revoff_host::device::DeviceError;
+use revoff_host::device::Global;
+use revoff_host::targets::count::Count;
 
 /// A request of libgomp, or a call of the host, failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// See [`host_rt::RuntimeError`].
+    /// See [`revoff_host::RuntimeError`].
     #[error(transparent)]
-    Host(#[from] host_rt::RuntimeError),
+    Host(#[from] revoff_host::RuntimeError),
     /// See [`DeviceError`].
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -211,7 +211,7 @@ pub(crate) enum ChoiceError {
 
 #[cfg(test)]
 mod tests {
-    use host_rt::device::DeviceAddr;
+    use revoff_host::device::DeviceAddr;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use host_rt::image::ImageError;
+use revoff_host::image::ImageError;
 
 use crate::error::{Error, Result};
 use crate::kind::kind;
@@ -26,9 +26,9 @@ pub(crate) fn host_version(version: u32) -> Result<u32> {
 
 /// The error of a rejected image, with a `remedy` if it is for another device.
 #[must_use]
-pub fn refused(error: host_rt::RuntimeError, remedy: impl FnOnce() -> String) -> Error {
+pub fn refused(error: revoff_host::RuntimeError, remedy: impl FnOnce() -> String) -> Error {
     match error {
-        host_rt::RuntimeError::Image(ImageError::OtherMachine {
+        revoff_host::RuntimeError::Image(ImageError::OtherMachine {
             name,
             found,
             device,

@@ -4,8 +4,8 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
-use host_rt::device::Global;
-use host_rt::{Kernel, Program};
+use revoff_host::device::Global;
+use revoff_host::{Kernel, Program};
 
 use crate::device::Device;
 use crate::error::Result;
@@ -22,7 +22,7 @@ pub struct Kind {
     pub image_type: c_int,
     /// The version of the descriptions of images.
     pub image_version: u32,
-    /// The kind of [`host_rt`]'s devices that run such images by default.
+    /// The kind of [`revoff_host`]'s devices that run such images by default.
     pub devices: &'static str,
     /// Whether emulated GPUs of an architecture (`sm_60`; empty for the default) run them, too.
     pub emulates: fn(&str) -> bool,

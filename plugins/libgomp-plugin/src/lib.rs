@@ -1,5 +1,5 @@
 //! The common code of libgomp's plugins for NVIDIA and AMD GPUs: all functions that libgomp calls,
-//! over [`host_rt`]. A plugin is a shared object that consists of this crate and one [`Kind`].
+//! over [`revoff_host`]. A plugin is a shared object that consists of this crate and one [`Kind`].
 //!
 //! It supports only OpenMP, and not OpenACC, as `GOMP_OFFLOAD_get_caps` reports to libgomp.
 //!

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use host_rt::device::{DeviceAddr, Global};
-use host_rt::{Kernel, Program};
+use revoff_host::device::{DeviceAddr, Global};
+use revoff_host::{Kernel, Program};
 use shared_abi::gomp::{ADDITIONAL_ICVS, INDIRECT_ADDR_MAP};
 use shared_abi::icv::OffloadIcvs;
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use host_rt::Chain;
+use revoff_host::Chain;
 
 use crate::device::Device;
 use crate::error::{Error, Result};

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use host_rt::targets::count::Count;
-use host_rt::{Grid, Kernel};
+use revoff_host::targets::count::Count;
+use revoff_host::{Grid, Kernel};
 
 use crate::device::Device;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 //!
 //! libgomp finds the function, and knows the data that the program has mapped. Data that libgomp
 //! cannot have mapped (a device thread's stack, a kernel's allocations) is mapped by
-//! [`host_rt::map`], without libgomp's locks and with concurrent copies. libgomp then gets a call
+//! [`revoff_host::map`], without libgomp's locks and with concurrent copies. libgomp then gets a call
 //! without arguments to map, and takes its lock of the device only to look the function up.
 //!
 //! If libgomp maps arguments, it gets our own arrays, in which `firstprivate` bytes are a pointer
@@ -17,9 +17,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use host_rt::map::Arg;
-use host_rt::ranges::OuterRanges;
-use host_rt::{ForeignError, ForeignFunction, RequestMemory};
+use revoff_host::map::Arg;
+use revoff_host::ranges::OuterRanges;
+use revoff_host::{ForeignError, ForeignFunction, RequestMemory};
 use shared_abi::map_kind::MapKind;
 
 use crate::abort::{self, Name};
@@ -354,7 +354,7 @@ pub(crate) unsafe fn write(ord: i32, to: u64, from: *const u8, bytes: usize) -> 
 
 #[cfg(test)]
 mod tests {
-    use host_rt::device::DeviceError;
+    use revoff_host::device::DeviceError;
 
     use super::*;
 

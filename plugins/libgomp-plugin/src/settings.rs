@@ -1,4 +1,4 @@
-//! Environment variables of all plugins, and numbers for those of one kind. [`host_rt::env`] reads
+//! Environment variables of all plugins, and numbers for those of one kind. [`revoff_host::env`] reads
 //! those of all devices.
 
 use std::fmt::Display;

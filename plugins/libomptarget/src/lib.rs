@@ -1,4 +1,4 @@
-//! `libomptarget.so.22.1`: LLVM's offload runtime over [`host_rt`]. Programs that clang and
+//! `libomptarget.so.22.1`: LLVM's offload runtime over [`revoff_host`]. Programs that clang and
 //! rustc built for offloading load it by `LD_LIBRARY_PATH` instead of LLVM's own, without being
 //! compiled or linked again.
 //!

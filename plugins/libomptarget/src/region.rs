@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use host_rt::device::BlockShape;
-use host_rt::{Grid, Kernel, KernelArg, Launch};
+use revoff_host::device::BlockShape;
+use revoff_host::{Grid, Kernel, KernelArg, Launch};
 
 use crate::abi::{Ident, KERNEL_ARGS_VERSION, KernelArgs, MapType, NO_WAIT};
 use crate::args::{Args, info, literals};
@@ -273,7 +273,7 @@ impl Region {
             &Kernel,
             Grid,
             &[&dyn KernelArg],
-        ) -> host_rt::Result<Launch, host_rt::RuntimeError>,
+        ) -> revoff_host::Result<Launch, revoff_host::RuntimeError>,
     ) -> Result<(PendingLaunch, String), Failed> {
         let mut stream = Stream::new(&self.device);
         // SAFETY: the caller's promise is that of `launch`.

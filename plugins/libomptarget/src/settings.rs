@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use host_rt::device;
+use revoff_host::device;
 
 use crate::abi::libomp;
 use crate::report::message;

@@ -2,7 +2,7 @@
 //! for which processors worked, on which other programs have less influence.
 //!
 //! ```console
-//! $ cargo bench -p gcn-emu --bench speed [ARCH] [KERNEL]
+//! $ cargo bench -p revoff-gcn-emu --bench speed [ARCH] [KERNEL]
 //! ```
 #![expect(clippy::print_stdout, reason = "the benchmark prints its figures")]
 

@@ -1,7 +1,7 @@
 //! Lane instructions per second of one core, with full warps, a part of the lanes, and one lane.
 //!
 //! ```console
-//! $ cargo bench -p ptx-emu --bench speed [KERNEL]
+//! $ cargo bench -p revoff-ptx-emu --bench speed [KERNEL]
 //! ```
 #![expect(clippy::print_stdout, reason = "the benchmark prints its figures")]
 

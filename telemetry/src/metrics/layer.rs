@@ -21,7 +21,7 @@ pub(super) struct SpanCounter(&'static Counts);
 pub(super) fn is_counted(metadata: &Metadata<'_>) -> bool {
     metadata.is_span()
         && *metadata.level() <= Level::DEBUG
-        && metadata.target().starts_with("host_rt::")
+        && metadata.target().starts_with("revoff_host::")
         && matches!(metadata.name(), CALL | LAUNCH | COPY)
 }
 

@@ -59,16 +59,17 @@ fn what_runs_and_what_has_ended_is_counted() {
     let metrics = metrics(&folder);
     with_default(registry().with(layer(metrics)), || {
         let launch =
-            debug_span!(target: "host_rt::test", "launch", otel.name = "kernel", device = "d");
-        let call = || debug_span!(target: "host_rt::test", "call", otel.name = "f", device = "d");
+            debug_span!(target: "revoff_host::test", "launch", otel.name = "kernel", device = "d");
+        let call =
+            || debug_span!(target: "revoff_host::test", "call", otel.name = "f", device = "d");
         call().in_scope(|| thread::sleep(Duration::from_millis(3)));
         for bytes in [10usize, 20] {
-            debug_span!(target: "host_rt::test", "copy", otel.name = "copy on device", bytes)
+            debug_span!(target: "revoff_host::test", "copy", otel.name = "copy on device", bytes)
                 .in_scope(|| ());
         }
         // Spans of others.
         info_span!("call", otel.name = "other").in_scope(|| ());
-        info_span!(target: "host_rt::test", "task", otel.name = "other").in_scope(|| ());
+        info_span!(target: "revoff_host::test", "task", otel.name = "other").in_scope(|| ());
 
         let open = call();
         let _entered = open.enter();
@@ -123,7 +124,8 @@ fn the_metrics_of_a_thread_end_with_it() {
         |lines: &[String]| lines.iter().filter(|line| line.contains("short")).count();
     let serve = move || {
         with_default(registry().with(layer(metrics)), || {
-            let span = debug_span!(target: "host_rt::test", "call", otel.name = "f", device = "d");
+            let span =
+                debug_span!(target: "revoff_host::test", "call", otel.name = "f", device = "d");
             span.in_scope(|| ());
             assert_eq!(of_the_thread(&lines(metrics)), 3);
         });
@@ -188,7 +190,7 @@ fn names_are_escaped() {
     let metrics = metrics(&folder);
     with_default(registry().with(layer(metrics)), || {
         let name = "a \"b\" \\ {c}\n";
-        debug_span!(target: "host_rt::test", "call", otel.name = name, device = "d")
+        debug_span!(target: "revoff_host::test", "call", otel.name = name, device = "d")
             .in_scope(|| ());
     });
     let found = lines(metrics);

@@ -53,7 +53,7 @@ impl SpanFilter {
 
 /// Whether there may be too many of these spans.
 fn is_frequent(metadata: &Metadata<'_>) -> bool {
-    let is_ours = metadata.target().starts_with("host_rt::");
+    let is_ours = metadata.target().starts_with("revoff_host::");
     metadata.is_span() && is_ours && matches!(metadata.name(), "call" | "copy")
 }
 

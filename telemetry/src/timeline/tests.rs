@@ -149,12 +149,12 @@ fn of_many_calls_some_are_skipped_and_counted() {
     let records = records_of(|| {
         let begin = Instant::now();
         while begin.elapsed() < TIME || count < 20_000 {
-            debug_span!(target: "host_rt::serve", "call").in_scope(|| ());
+            debug_span!(target: "revoff_host::serve", "call").in_scope(|| ());
             count += 1;
         }
         // Those that last are all there, and so are spans of others.
         for _ in 0..1000 {
-            debug_span!(target: "host_rt::serve", "launch").in_scope(|| ());
+            debug_span!(target: "revoff_host::serve", "launch").in_scope(|| ());
             debug_span!(target: "others", "call", otel.name = "other").in_scope(|| ());
         }
     });

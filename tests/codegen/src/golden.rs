@@ -204,8 +204,10 @@ probe:
     #[test]
     fn hashes_of_symbols_go() {
         assert_eq!(
-            without_hashes("_RINvNtCsjfP5HiGyMAW_9device_rt4wire7call_on6NativeECs2s5D_7CssCs_x"),
-            "_RINvNtC9device_rt4wire7call_on6NativeEC7CssCs_x"
+            without_hashes(
+                "_RINvNtCsjfP5HiGyMAW_13revoff_device4wire7call_on6NativeECs2s5D_7CssCs_x"
+            ),
+            "_RINvNtC13revoff_device4wire7call_on6NativeEC7CssCs_x"
         );
     }
 }

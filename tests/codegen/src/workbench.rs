@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use image_build::device::{self, Assemblers, DeviceImage, Toolchain};
+use revoff_build::device::{self, Assemblers, DeviceImage, Toolchain};
 use targets::arch::Arch;
 
 use crate::listing::{Function, functions};

@@ -1,7 +1,7 @@
 //! The devices and wires that the suite runs on.
 
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::{Builder, Runtime};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::{Builder, Runtime};
 
 /// The devices that the suite runs on if they exist: one line each. Emulated NVIDIA GPUs are one with
 /// independent lanes and one in lock-step, AMD GPUs one with waves of 64 lanes and one with 32.

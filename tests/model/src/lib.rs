@@ -5,7 +5,7 @@
 //! threads' accesses and each value that the memory model allows a load to return.
 //!
 //! The model of the serving threads (`tests/serve.rs`) compiles the source files of
-//! `host_rt::serve::threads` with loom's primitives instead of the standard library's.
+//! `revoff_host::serve::threads` with loom's primitives instead of the standard library's.
 //!
 //! Each synchronising edge of docs/memory-model.md also has a test per end that removes the order
 //! ([`Weak`]) and expects its model to fail: if the model still passes, the edge is either

@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use host_rt::model::Poll;
 use loom::sync::Mutex;
+use revoff_host::model::Poll;
 
 /// Unsuccessful polls of a wait after which its run is not branched any more. Another poll gives no
 /// new result: in some other run, the last poll came later. Without this limit, two threads that
@@ -20,7 +20,7 @@ pub fn pause(attempt: u32) {
     loom::thread::yield_now();
 }
 
-/// Serving threads that take turns at polling, like those of `host_rt::serve`: the holder of the
+/// Serving threads that take turns at polling, like those of `revoff_host::serve`: the holder of the
 /// token polls until it has taken a request, and serves the request without the token.
 pub struct Team<W> {
     token: Mutex<PollToken<W>>,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use device_rt::bounce;
 use model::Access::{FetchAnd, FetchOr};
 use model::Side::Device;
 use model::{Memory, Runs, View, Weak, explore, pause};
+use revoff_device::bounce;
 use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::claims::bounce_offset;
 use shared_abi::words::{Load, Store, SystemWords};

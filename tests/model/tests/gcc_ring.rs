@@ -3,12 +3,12 @@
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use device_rt::wire::gcc_ring as producer;
-use host_rt::model::gcc::{Completion, GccRequest};
-use host_rt::model::gcc_ring::{Poller, complete};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use revoff_device::wire::gcc_ring as producer;
+use revoff_host::model::gcc::{Completion, GccRequest};
+use revoff_host::model::gcc_ring::{Poller, complete};
 use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot};
 use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};
 

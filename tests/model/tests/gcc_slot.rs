@@ -3,12 +3,12 @@
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use device_rt::wire::gcc_slot as producer;
-use host_rt::model::gcc::GccRequest;
-use host_rt::model::gcc_slot::{Poller, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use revoff_device::wire::gcc_slot as producer;
+use revoff_host::model::gcc::GccRequest;
+use revoff_host::model::gcc_slot::{Poller, complete};
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};

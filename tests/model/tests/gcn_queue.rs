@@ -4,14 +4,14 @@
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use device_rt::wire::gcc_ring::wait;
-use device_rt::wire::gcn_queue as producer;
-use host_rt::model::gcc::{Completion, GccRequest};
-use host_rt::model::gcn_queue::{Poller, complete};
-use host_rt::model::{Poll, gcc_ring};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use revoff_device::wire::gcc_ring::wait;
+use revoff_device::wire::gcn_queue as producer;
+use revoff_host::model::gcc::{Completion, GccRequest};
+use revoff_host::model::gcn_queue::{Poller, complete};
+use revoff_host::model::{Poll, gcc_ring};
 use shared_abi::wire::gcn_queue::{GcnCall, GcnMessage, GcnQueue, INTEGER};
 use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};
 

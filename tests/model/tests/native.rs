@@ -5,13 +5,13 @@ use core::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use device_rt::claims::{self, Claim};
-use device_rt::wire::native::{LaneRows, Producer, Progress, Reply};
-use host_rt::model::Poll;
-use host_rt::model::native::{NativeRequest, Poller, Warps, complete};
 use model::Access::{AcquireFence, FetchAnd, FetchOr, ReleaseFence};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, SlotRows, Team, View, Weak, add_cells, explore, pause};
+use revoff_device::claims::{self, Claim};
+use revoff_device::wire::native::{LaneRows, Producer, Progress, Reply};
+use revoff_host::model::Poll;
+use revoff_host::model::native::{NativeRequest, Poller, Warps, complete};
 use shared_abi::status::Status;
 use shared_abi::wire::claims::{ClaimGroup, group_offset};
 use shared_abi::wire::native::{

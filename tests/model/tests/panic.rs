@@ -2,11 +2,11 @@
 
 use core::mem::offset_of;
 
-use device_rt::panic_record::fill;
-use host_rt::model::panic::place;
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Weak, explore, pause};
+use revoff_device::panic_record::fill;
+use revoff_host::model::panic::place;
 use shared_abi::image::PanicRecord;
 
 /// A thread panics, in a file with an empty name, while the host reads the record.

@@ -4,15 +4,15 @@
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use device_rt::claims::Claim;
-use device_rt::wake::wake_if_sleeping;
-use device_rt::wire::gcc_slot as slot_producer;
-use device_rt::wire::native::{LaneRows, Producer};
-use host_rt::model::{Poll, gcc_slot, native, wake};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;
 use model::Side::{Device, Host};
 use model::{Memory, Runs, SlotRows, Team, View, Weak, add_cells, explore, pause};
+use revoff_device::claims::Claim;
+use revoff_device::wake::wake_if_sleeping;
+use revoff_device::wire::gcc_slot as slot_producer;
+use revoff_device::wire::native::{LaneRows, Producer};
+use revoff_host::model::{Poll, gcc_slot, native, wake};
 use shared_abi::wire::WakeWord;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;

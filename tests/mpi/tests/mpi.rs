@@ -6,8 +6,8 @@ use std::env;
 use std::process::{Command, ExitCode, Output};
 use std::time::Duration;
 
-use host_rt::{Functions, Grid, Image, Runtime};
 use libtest_mimic::{Arguments, Failed, Trial};
+use revoff_host::{Functions, Grid, Image, Runtime};
 use revoff_mpi::Mpi;
 
 /// The kernel that a rank runs.

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use host_rt::Image;
-use host_rt::shared_abi::{ABI_VERSION, gomp, image};
 use object::{Object, ObjectSymbol};
+use revoff_host::Image;
+use revoff_host::shared_abi::{ABI_VERSION, gomp, image};
 
 use crate::tools::{Tool, run};
 

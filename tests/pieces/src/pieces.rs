@@ -55,5 +55,5 @@ pub fn include(root: &Path) -> PathBuf {
 /// An archive of object files for AMD's `arch`, which is not a piece.
 #[must_use]
 pub fn object_files(root: &Path, arch: &str) -> PathBuf {
-    built(root).join(arch).join("librevoff_device.a")
+    built(root).join(arch).join("librevoff_piece.a")
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use image_build::device::Assemblers;
+use revoff_build::device::Assemblers;
 
 /// A tool.
 #[derive(Clone, Debug)]

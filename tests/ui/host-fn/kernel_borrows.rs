@@ -1,6 +1,6 @@
 //! Memory that is written and lent twice.
 
-use host_fn::Launcher;
+use revoff_fn::Launcher;
 use host_fn_test_calls::Saxpy;
 
 fn wrong<L: Launcher>(saxpy: &Saxpy<L>, grid: fn() -> L::Grid) {

@@ -1,6 +1,6 @@
 //! Wrong arguments of a launch.
 
-use host_fn::Launcher;
+use revoff_fn::Launcher;
 use host_fn_test_calls::{Saxpy, Touch};
 
 fn wrong<L: Launcher>(saxpy: &Saxpy<L>, touch: &Touch<L>, grid: fn() -> L::Grid) {

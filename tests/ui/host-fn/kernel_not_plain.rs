@@ -1,6 +1,6 @@
 //! One of each form, with a type that is not plain data.
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Holds padding, a `bool` and a pointer, and derives nothing.
 pub struct Handle {
@@ -10,7 +10,7 @@ pub struct Handle {
 
 /// Has seven bytes of padding.
 #[derive(FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Padded {
     small: u8,
@@ -19,29 +19,29 @@ pub struct Padded {
 
 /// Holds a reference.
 #[derive(IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(transparent)]
 pub struct Holds(&'static u32);
 
 /// Plain, but no number.
 #[derive(FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Pair(u32, u32);
 
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn lent(handle: &Handle);
 
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn slice(flags: &mut [bool]);
 
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn out(letter: Out<char>);
 
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn by_value(pair: Pair);
 
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn truth(flag: bool);
 
 fn main() {}

@@ -6,17 +6,17 @@ pub struct Handle {
     name: *const u8,
 }
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// A value.
     pub fn value(handle: Handle);
 }
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// A slice.
     pub fn slice(flags: &[bool]);
 }
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// A return type.
     pub fn returned() -> char;
 }

@@ -1,6 +1,6 @@
-use host_rt::{Runtime, task};
+use revoff_host::{Runtime, task};
 
-fn freed(runtime: &Runtime) -> host_rt::Result<()> {
+fn freed(runtime: &Runtime) -> revoff_host::Result<()> {
     let buffer = runtime.alloc(8)?;
     task::scope(|tasks| {
         tasks.host(|| buffer.bytes()).spawn()?;

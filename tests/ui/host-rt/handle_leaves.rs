@@ -1,4 +1,4 @@
-use host_rt::task;
+use revoff_host::task;
 
 fn main() {
     let mut kept = None;

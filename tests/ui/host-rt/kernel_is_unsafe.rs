@@ -1,6 +1,6 @@
-use host_rt::{Grid, Kernel, task};
+use revoff_host::{Grid, Kernel, task};
 
-fn unsaid(kernel: &Kernel, grid: Grid) -> host_rt::Result<()> {
+fn unsaid(kernel: &Kernel, grid: Grid) -> revoff_host::Result<()> {
     task::scope(|tasks| {
         tasks.target(kernel, grid, (1u64,)).spawn()?;
         Ok(())

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use host_rt::task;
+use revoff_host::task;
 
 fn main() {
     let shared = Rc::new(1);

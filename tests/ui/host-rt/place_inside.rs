@@ -1,6 +1,6 @@
-use host_rt::task;
+use revoff_host::task;
 
-fn inside() -> host_rt::Result<()> {
+fn inside() -> revoff_host::Result<()> {
     task::scope(|tasks| {
         let place = 0u8;
         tasks.host(|| ()).reads(&place).spawn()?;

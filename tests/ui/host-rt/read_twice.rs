@@ -1,6 +1,6 @@
-use host_rt::{DeviceBuffer, task};
+use revoff_host::{DeviceBuffer, task};
 
-fn twice(buffer: &DeviceBuffer) -> host_rt::Result<()> {
+fn twice(buffer: &DeviceBuffer) -> revoff_host::Result<()> {
     let mut data = [0u64; 8];
     task::scope(|tasks| {
         tasks.read(buffer, 0, &mut data).spawn()?;

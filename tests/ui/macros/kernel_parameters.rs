@@ -1,4 +1,4 @@
-extern crate self as device_rt;
+extern crate self as revoff_device;
 pub use shared_abi;
 use revoff_macros::kernel;
 

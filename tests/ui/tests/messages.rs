@@ -29,19 +29,19 @@ fn the_hint_for_a_structure_compiles() {
         .take_while(|line| line.starts_with("#["))
         .collect();
     assert!(!hint.is_empty(), "no attributes in the hint: {messages}");
-    let host_fn = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host-fn");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host-fn");
     let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = tmp.join("hint");
     fs::create_dir_all(folder.join("src")).expect("a folder");
     let manifest = format!(
         "[package]\nname = \"hint\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\nhost-fn = {{ path = {host_fn:?} }}\n"
+         [dependencies]\nrevoff-fn = {{ path = {source:?} }}\n"
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("written");
-    fs::copy(host_fn.join("../Cargo.lock"), folder.join("Cargo.lock")).expect("copied");
+    fs::copy(source.join("../Cargo.lock"), folder.join("Cargo.lock")).expect("copied");
     let source = format!(
         "{}\npub struct Point {{\n    pub x: u32,\n    pub y: u32,\n}}\n\n\
-         host_fn::host_functions! {{\n    pub fn plot(at: Point, all: &[Point]);\n}}\n",
+         revoff_fn::host_functions! {{\n    pub fn plot(at: Point, all: &[Point]);\n}}\n",
         hint.join("\n")
     );
     fs::write(folder.join("src/lib.rs"), source).expect("written");

@@ -100,7 +100,7 @@ pub(crate) fn chosen(root: &Path, named: &[PathBuf], pieces_alone: bool) -> Vec<
 pub(crate) fn refuse_one_name(crates: &[KernelCrate]) -> Result<()> {
     let mut seen: Vec<(String, &Path)> = vec![];
     for krate in crates {
-        let name = image_build::file_name(&krate.dir)?;
+        let name = revoff_build::file_name(&krate.dir)?;
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == name) {
             bail!(
                 "{} and {} are both called {name}: build them into different folders (--out)",

@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use image_build::device::{self, Assemblers, DeviceImage, Toolchain};
-use image_build::{host_image, write_file};
+use revoff_build::device::{self, Assemblers, DeviceImage, Toolchain};
+use revoff_build::{host_image, write_file};
 use targets::arch::{self, Arch};
 use targets::gcc::archive::{Member, member};
 use targets::gcc::without_target_ext;

@@ -161,7 +161,7 @@ fn configurations(arch: &Arch) -> [(&'static str, String); 2] {
     }
     let calls = format!(
         "@openmp.cfg\n-I<CFGDIR>/../include\n\
-         $-Wl,--export-dynamic\n$-Wl,--device-linker={triple}=<CFGDIR>/revoff_device.bc\n"
+         $-Wl,--export-dynamic\n$-Wl,--device-linker={triple}=<CFGDIR>/revoff_piece.bc\n"
     );
     [
         ("openmp.cfg", compiler + &linker),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ar::{GnuBuilder, Header};
-use image_build::device::DeviceImage;
+use revoff_build::device::DeviceImage;
 use targets::gcc::archive::Member;
 
 /// How a crate without kernels is linked.
@@ -48,7 +48,7 @@ pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
 
 /// Puts the libraries for images for the `host` device into `pieces`.
 pub(crate) fn put_for_host(root: &Path, pieces: &Path) -> Result<()> {
-    image_build::host_library(&root.join("device-rt/linkable"), &pieces.join("host"))?;
+    revoff_build::host_library(&root.join("device-rt/linkable"), &pieces.join("host"))?;
     Ok(())
 }
 

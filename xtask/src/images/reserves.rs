@@ -1,7 +1,7 @@
 //! Unneeded reservations of kernels, which reduce the number of resident blocks.
 
 use anyhow::{Result, bail};
-use image_build::device::{DeviceImage, Usage};
+use revoff_build::device::{DeviceImage, Usage};
 
 /// Fails if a kernel of `image` reserves shared memory or a stack of unknown size, although its
 /// source needs neither.

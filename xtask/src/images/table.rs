@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use image_build::device::DeviceImage;
+use revoff_build::device::DeviceImage;
 
 /// A kernel or function of an image.
 pub(crate) struct Row {

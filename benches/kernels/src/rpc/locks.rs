@@ -1,7 +1,7 @@
 //! The locks of the ports, in device memory: a bit for each.
 
-use device_rt::arch;
-use device_rt::shared_abi::words::DeviceWords;
+use revoff_device::arch;
+use revoff_device::shared_abi::words::DeviceWords;
 
 /// The locks of all ports.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ mod verify;
 
 use bench_calls::rpc::{Client, PACKET, SUCCESS};
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK};
-use device_rt::host_written::HostWritten;
+use revoff_device::host_written::HostWritten;
 
 use port::Port;
 

@@ -3,8 +3,8 @@
 use core::sync::atomic::{Ordering, fence};
 
 use bench_calls::rpc::{Client, FIRST, Layout, PACKET};
-use device_rt::arch;
-use device_rt::shared_abi::words::{Load, Store, SystemWords};
+use revoff_device::arch;
+use revoff_device::shared_abi::words::{Load, Store, SystemWords};
 
 use super::locks::{Locks, is_first};
 

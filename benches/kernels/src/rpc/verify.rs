@@ -1,7 +1,7 @@
 //! A kernel that checks the bytes that calls by RPC transfer.
 
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED};
-use device_rt::thread;
+use revoff_device::thread;
 
 use super::call;
 
@@ -13,7 +13,7 @@ const CALLS: [u32; 4] = [EMPTY, TYPED, TOFROM, LARGE];
 ///
 /// # Safety
 /// The host has written the RPC client, and serves it. `right` has a word for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn verify_rpc(rounds: u32, diverged: u32, right: *mut u32) {
     let thread = thread::global();
     let mut small = [0u8; 64];

@@ -5,15 +5,15 @@
     feature(abi_gpu_kernel)
 )]
 
-use device_rt::thread;
+use revoff_device::thread;
 
-device_rt::image!();
+revoff_device::image!();
 
 /// `to[i] = 3 to[i] + before[i] + after[i]`, wrapping.
 ///
 /// # Safety
 /// All have `count` words; no other thread uses those of `to`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn mix(to: *mut u64, before: *const u64, after: *const u64, count: u64) {
     let threads = thread::teams() as usize * thread::threads() as usize;
     for i in (thread::global() as usize..count as usize).step_by(threads) {

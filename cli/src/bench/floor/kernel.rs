@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use bench_calls::{FLAGS, PING, PONG, buckets};
-use host_rt::device::{
+use revoff_host::device::{
     BlockShape, Device, DeviceAddr, Fill, LaunchContext, MappedMemory, Params, Running,
 };
-use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
+use revoff_host::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
 use crate::bench::context::Bench;

@@ -1,8 +1,8 @@
 //! What calls of the peers cost on the bus.
 
 use bench_calls::rpc::{RPC, entry};
-use host_rt::bus_cost::ENTRY;
-use host_rt::{Functions, Grid};
+use revoff_host::bus_cost::ENTRY;
+use revoff_host::{Functions, Grid};
 
 use super::{LIBGOMP, LLVM_RPC, handler, libgomp, serve_rpc};
 use crate::bench::context::Bench;

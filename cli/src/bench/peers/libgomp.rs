@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use host_rt::Image;
-use host_rt::shared_abi::gomp::REV_OFFLOAD_VAR;
+use revoff_host::Image;
+use revoff_host::shared_abi::gomp::REV_OFFLOAD_VAR;
 use targets::gcc::archive::member;
 use targets::gcc::target_ext_alone;
 

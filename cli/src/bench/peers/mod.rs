@@ -8,7 +8,7 @@ pub(super) use costs::count;
 pub(super) use ratios::{Estimated, cost_ratios, native_to_peers};
 
 use bench_calls::{LARGE, TOFROM, WORK};
-use host_rt::{Program, Runtime};
+use revoff_host::{Program, Runtime};
 
 use super::host_functions::{touched, work};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use host_rt::bus_cost::BUSES;
+use revoff_host::bus_cost::BUSES;
 
 use super::LLVM_RPC;
 use crate::bench::report::{Calls, ToPeer};

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use host_rt::targets::count::Count;
 use plotters::style::RGBColor;
+use revoff_host::targets::count::Count;
 
 use self::bars::Group;
 use self::lines::{Line, Lines, Point};

@@ -1,3 +1,3 @@
 fn main() {
-    image_build::kernel_crate("kernel").export("REVOFF_IMAGE_KERNEL");
+    revoff_build::kernel_crate("kernel").export("REVOFF_IMAGE_KERNEL");
 }

@@ -2,11 +2,11 @@
 #![cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), feature(abi_gpu_kernel))]
 
 use calls::{Sum, read_chunk};
-use device_rt::thread;
+use revoff_device::thread;
 
-device_rt::image!();
+revoff_device::image!();
 
-#[device_rt::kernel(Sum)]
+#[revoff_device::kernel(Sum)]
 pub fn sum(total: *mut u64) {
     if thread::global() != 0 {
         return;

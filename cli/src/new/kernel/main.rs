@@ -1,7 +1,7 @@
 use std::{fs::File, os::unix::fs::FileExt};
 
 use calls::{ReadChunk, Sum};
-use host_rt::{Functions, Grid, Image, Runtime};
+use revoff::{Functions, Grid, Image, Runtime};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = File::open("Cargo.toml")?;

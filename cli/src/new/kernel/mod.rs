@@ -31,7 +31,8 @@ pub(super) fn add(folder: &Path) -> anyhow::Result<()> {
     let text = read(&manifest)?;
     let name = text.lines().find_map(|line| line.strip_prefix("name = "));
     let name = name.context("cargo has written no name")?.trim_matches('"');
-    let dependency = |krate: &str| format!("{krate} = {{ path = {:?} }}\n", sources.join(krate));
+    let dependency =
+        |krate: &str, folder: &str| format!("{krate} = {{ path = {:?} }}\n", sources.join(folder));
     let package = |krate: &str| {
         format!(
             "[package]\nname = \"{name}-{krate}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n"
@@ -43,20 +44,23 @@ pub(super) fn add(folder: &Path) -> anyhow::Result<()> {
     let root = text.trim_end().to_owned()
         + "\n"
         + &calls("calls")
-        + &dependency("host-rt")
+        + &dependency("revoff", "revoff")
         + "\n[build-dependencies]\n"
-        + &dependency("image-build")
+        + &dependency("revoff-build", "image-build")
         + "\n[workspace]\nmembers = [\"calls\", \"kernel\"]\ndefault-members = [\".\", \"calls\"]\n";
     // It has a panic handler of its own, which a test has, too.
     let untested = "\n[lib]\ntest = false\ndoctest = false\nbench = false\n";
-    let kernel = package("kernel") + &calls("../calls") + &dependency("device-rt") + untested;
+    let kernel = package("kernel")
+        + &calls("../calls")
+        + &dependency("revoff-device", "device-rt")
+        + untested;
     for (path, content) in [
         ("Cargo.toml", root.as_str()),
         ("build.rs", include_str!("build.rs")),
         ("src/main.rs", include_str!("main.rs")),
         (
             "calls/Cargo.toml",
-            &(package("calls") + &dependency("host-fn")),
+            &(package("calls") + &dependency("revoff-fn", "host-fn")),
         ),
         ("calls/src/lib.rs", include_str!("calls.rs")),
         ("kernel/Cargo.toml", &kernel),

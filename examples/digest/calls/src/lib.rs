@@ -1,7 +1,7 @@
 //! The host functions that the digest kernel calls.
 #![no_std]
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// Hands out the next file to hash: its number, or `NONE` when there are no more.
     pub fn next_file() -> u32;
 

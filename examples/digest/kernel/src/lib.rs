@@ -5,11 +5,11 @@
     feature(abi_gpu_kernel)
 )]
 
-use device_rt::thread;
 use digest_calls::{FAILED, NONE, next_file, read_chunk, report};
+use revoff_device::thread;
 use sha2::{Digest, Sha256};
 
-device_rt::image!();
+revoff_device::image!();
 
 /// Hashes files until the host has no more.
 ///
@@ -19,7 +19,7 @@ device_rt::image!();
 ///
 /// # Safety
 /// The memory exists, for all threads.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn digest(
     buffers: *mut u8,
     chunk: u64,

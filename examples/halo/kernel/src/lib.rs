@@ -10,11 +10,11 @@
 
 use core::slice;
 
-use device_rt::thread;
-use host_fn::CallError;
 use mpi_calls::{Neighbor, Operation, allreduce, exchange, rank, size};
+use revoff_device::thread;
+use revoff_fn::CallError;
 
-device_rt::image!();
+revoff_device::image!();
 
 /// The tags of cells that go to the next rank, and to the one before.
 const TO_NEXT: u32 = 0;
@@ -25,7 +25,7 @@ const TO_PREVIOUS: u32 = 1;
 ///
 /// # Safety
 /// All are distinct memory of these lengths, at least one cell; no other thread uses it.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn halo(cells: *mut i64, other: *mut i64, count: u64, steps: u64, total: *mut i64) {
     if thread::global() > 0 {
         return;
@@ -59,7 +59,7 @@ pub unsafe fn halo(cells: *mut i64, other: *mut i64, count: u64, steps: u64, tot
 ///
 /// # Safety
 /// Both are distinct memory of `count` cells, at least one; no other thread uses it.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn step(from: *const i64, to: *mut i64, count: u64, before: i64, after: i64) {
     if thread::global() > 0 {
         return;

@@ -5,15 +5,15 @@
     feature(abi_gpu_kernel)
 )]
 
-use device_rt::thread;
+use revoff_device::thread;
 
-device_rt::image!();
+revoff_device::image!();
 
 /// One step of a block of `count` cells: `to` from `from` and the blocks before and after it.
 ///
 /// # Safety
 /// All have `count` cells, at least one; no other thread uses those of `to`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn flow(
     to: *mut i64,
     before: *const i64,

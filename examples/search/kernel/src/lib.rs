@@ -5,13 +5,13 @@
     feature(abi_gpu_kernel)
 )]
 
-use device_rt::thread;
+use revoff_device::thread;
 use search_calls::{STOP, Search, Tally, found};
 
-device_rt::image!();
+revoff_device::image!();
 
 /// Each thread takes the lines that begin in its share of the text.
-#[device_rt::kernel(Search)]
+#[revoff_device::kernel(Search)]
 pub fn search(text: &[u8], pattern: &[u8], tallies: *mut [Tally]) {
     let me = thread::global() as usize;
     let all = thread::teams() as usize * thread::threads() as usize;

@@ -5,11 +5,11 @@
 
 #![no_std]
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Larger than what fits an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Stats {
     /// Calls so far.
@@ -20,14 +20,14 @@ pub struct Stats {
 
 /// Fits an address, with an odd size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Colour(
     /// Red, green, blue.
     pub [u8; 3],
 );
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// Reads up to `buf.len()` bytes of `file` at `offset`; returns how many.
     pub fn read_chunk(file: u32, offset: u64, buf: Out<[u8]>) -> u32;
     pub fn report(file: u32, digest: &[u8; 32], stats: &mut Stats);
@@ -50,11 +50,11 @@ host_fn::host_functions! {
 }
 
 /// y[i] += a * x[i]
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
 
 /// Every form, with parameters whose names generated code might use.
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn shapes(
     grid: u8,
     launcher: &Stats,
@@ -66,9 +66,9 @@ pub fn shapes(
 );
 
 /// Writes to a device address that its caller vouches for.
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub unsafe fn touch(address: u64);
 
 /// No parameters, and a keyword as its name.
-#[host_fn::kernel]
+#[revoff_fn::kernel]
 pub fn r#loop();

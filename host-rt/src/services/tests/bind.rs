@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ptr;
 
-use host_fn::__private::Reply;
-use host_fn::RawArg;
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::__private::Reply;
+use revoff_fn::RawArg;
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use std_calls::{ChildStreams, SocketAddress, StartedChild, shutdown, socket_option};

@@ -2,7 +2,7 @@
 
 use std_calls::PipeEnds;
 
-use host_fn::__private::Reply;
+use revoff_fn::__private::Reply;
 use shared_abi::map_kind::MapKind;
 
 use super::*;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use host_rt::DeviceBuffer;
-use host_rt::device::Event;
-use host_rt::ranges::AddrRange;
+use revoff_host::DeviceBuffer;
+use revoff_host::device::Event;
+use revoff_host::ranges::AddrRange;
 
 use crate::locks::lock;
 use crate::report::source::SourceName;

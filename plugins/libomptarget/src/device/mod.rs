@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use host_rt::Chain;
-use host_rt::device::DeviceError;
-use host_rt::device::{Fill, Queue};
-use host_rt::targets::DeviceArch;
-use host_rt::{DeviceBuffer, Runtime};
+use revoff_host::Chain;
+use revoff_host::device::DeviceError;
+use revoff_host::device::{Fill, Queue};
+use revoff_host::targets::DeviceArch;
+use revoff_host::{DeviceBuffer, Runtime};
 
 use self::table::Table;
 use crate::locks::lock;
@@ -51,7 +51,10 @@ impl Device {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(crate) fn open(number: usize, name: &str) -> host_rt::Result<Self, host_rt::RuntimeError> {
+    pub(crate) fn open(
+        number: usize,
+        name: &str,
+    ) -> revoff_host::Result<Self, revoff_host::RuntimeError> {
         let runtime = Runtime::open(name)?;
         let calls_kernels = runtime.arch() == DeviceArch::this_machine();
         let is_emulated = matches!(runtime.arch(), DeviceArch::Emulated(_));

@@ -1,7 +1,7 @@
 //! Data of which each construct has its own copy: `private` and `firstprivate`.
 
-use host_rt::device::DeviceAddr;
-use host_rt::{DeviceBuffer, Reservation};
+use revoff_host::device::DeviceAddr;
+use revoff_host::{DeviceBuffer, Reservation};
 
 use super::Device;
 use super::stream::Stream;

@@ -1,6 +1,6 @@
 //! Reports about the mapping table, in LLVM's words: tools look for them.
 
-use host_rt::ranges::AddrRange;
+use revoff_host::ranges::AddrRange;
 
 use super::Device;
 use super::counts::Counts;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use host_rt::Chain;
-use host_rt::device::DeviceError;
-use host_rt::device::{DeviceAddr, Event, EventState, Queue};
+use revoff_host::Chain;
+use revoff_host::device::DeviceError;
+use revoff_host::device::{DeviceAddr, Event, EventState, Queue};
 
 use super::Device;
 use super::mapped::{Content, Mapped};

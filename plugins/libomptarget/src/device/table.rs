@@ -6,12 +6,12 @@
 //! it creates itself is ready.
 //!
 //! Calls to the host do not use the table: their data is copied.
-//! [`PresentTable`](host_rt::map::PresentTable), which they do use, has no counts and no device
+//! [`PresentTable`](revoff_host::map::PresentTable), which they do use, has no counts and no device
 //! memory.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use host_rt::ranges::{AddrRange, Found, RangeMap};
+use revoff_host::ranges::{AddrRange, Found, RangeMap};
 
 use super::counts::{Count, Counts};
 use super::mapped::Mapped;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use host_rt::ranges::AddrRange;
+use revoff_host::ranges::AddrRange;
 
 use super::devices::{device, omp_get_initial_device};
 use super::{DONE, FAILED};

@@ -7,8 +7,8 @@
 //! Source: the layouts in `libomptarget-nvptx-sm_70.bc` of LLVM 19, and in clang 22's code for
 //! `target teams reduction`.
 
-use host_rt::device::{Fill, Global};
-use host_rt::{DeviceBuffer, Kernel, Program, Reservation};
+use revoff_host::device::{Fill, Global};
+use revoff_host::{DeviceBuffer, Kernel, Program, Reservation};
 
 use crate::device::Device;
 use crate::device::private::Private;

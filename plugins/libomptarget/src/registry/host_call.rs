@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::mem;
 
-use host_fn::{BadArguments, Failure, HostFunction, RawArg};
+use revoff_fn::{BadArguments, Failure, HostFunction, RawArg};
 use shared_abi::map_kind::MapKind;
 
 use super::objects::Objects;

@@ -3,7 +3,7 @@
 //! An image that has device-rt names the host functions that it calls. They are C functions
 //! of the same names, exported by the executable or the library that registers the image.
 
-use host_rt::{Functions, Image};
+use revoff_host::{Functions, Image};
 
 use super::host_call::{self, HostCall};
 use super::objects::Objects;
@@ -17,7 +17,7 @@ use crate::report::message;
 pub(crate) fn of(
     image: &Image,
     descriptor: usize,
-) -> host_rt::Result<Functions, host_rt::RuntimeError> {
+) -> revoff_host::Result<Functions, revoff_host::RuntimeError> {
     let mut functions = Functions::new();
     let program = Objects::of(descriptor);
     for declared in image.functions()? {

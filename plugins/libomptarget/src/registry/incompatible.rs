@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use host_rt::Image;
-use host_rt::image::Format;
-use host_rt::targets::ptx;
+use revoff_host::Image;
+use revoff_host::image::Format;
+use revoff_host::targets::ptx;
 
 /// Prefixes of functions of LLVM's device runtime, which is linked into an image or missing.
 const DEVICE_RUNTIME: [&str; 2] = ["__kmpc_", "omp_"];

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-use host_rt::Chain;
-use host_rt::image::Format;
-use host_rt::ranges::AddrRange;
-use host_rt::{Image, Kernel, Program};
+use revoff_host::Chain;
+use revoff_host::image::Format;
+use revoff_host::ranges::AddrRange;
+use revoff_host::{Image, Kernel, Program};
 
 use super::device_runtime::{IndirectCall, KernelEnvironment, RuntimeData};
 use super::incompatible::{self, lacks};
@@ -114,7 +114,10 @@ impl Description {
 
 /// # Safety
 /// As for [`Description::read`].
-unsafe fn read_image(at: usize, image: &DeviceImage) -> Result<Image, host_rt::image::ImageError> {
+unsafe fn read_image(
+    at: usize,
+    image: &DeviceImage,
+) -> Result<Image, revoff_host::image::ImageError> {
     let len = image.end.addr().saturating_sub(image.start.addr());
     // SAFETY: the caller's promise.
     let bytes = unsafe { std::slice::from_raw_parts(image.start.cast::<u8>(), len) };
@@ -227,7 +230,7 @@ impl Library {
             };
             let functions = host_functions::of(&image, self.descriptor);
             let program = functions.and_then(|functions| device.runtime.load(&image, &functions));
-            let said = |error: host_rt::RuntimeError| {
+            let said = |error: revoff_host::RuntimeError| {
                 lacks(&image).unwrap_or_else(|| Chain(&error).to_string())
             };
             let program = program.map_err(|error| why.push(said(error))).ok()?;

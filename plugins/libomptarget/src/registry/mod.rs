@@ -12,10 +12,10 @@ pub(crate) mod requirements;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use host_rt::Chain;
-use host_rt::Kernel;
-use host_rt::device::KINDS;
-use host_rt::image::Format;
+use revoff_host::Chain;
+use revoff_host::Kernel;
+use revoff_host::device::KINDS;
+use revoff_host::image::Format;
 
 use self::device_runtime::KernelEnvironment;
 use self::library::{Description, Library, Loaded, LoadedKernel};
@@ -54,7 +54,7 @@ struct Registry {
 /// A device that is opened at its first use.
 struct LazyDevice {
     name: String,
-    opened: OnceLock<host_rt::Result<Arc<Device>, host_rt::RuntimeError>>,
+    opened: OnceLock<revoff_host::Result<Arc<Device>, revoff_host::RuntimeError>>,
 }
 
 /// A kernel of an image on a device.

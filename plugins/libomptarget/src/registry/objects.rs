@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem;
 
-use host_rt::RawFunction;
+use revoff_host::RawFunction;
 
 /// The objects of a process whose functions an image may call, each by an address in it: the one
 /// that registered the image, and the executable.

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::Write;
 
-use host_rt::Chain;
+use revoff_host::Chain;
 
 /// A failed operation whose error has been reported.
 #[derive(Debug)]

@@ -6,8 +6,8 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use host_rt::Launch;
-use host_rt::LaunchError;
+use revoff_host::Launch;
+use revoff_host::LaunchError;
 
 use crate::abi::libomp;
 use crate::report::message;

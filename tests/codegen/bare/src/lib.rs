@@ -8,4 +8,4 @@
 #[path = "../../quiet/src/kernel.rs"]
 pub mod kernel;
 
-device_rt::panic_handler!();
+revoff_device::panic_handler!();

@@ -8,13 +8,13 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-device_rt::image!();
+revoff_device::image!();
 
 /// Adds to a word of the host.
 ///
 /// # Safety
 /// `word` is only accessed by atomics.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn planted(word: *mut u32) {
     // SAFETY: the launcher provides the word.
     let word = unsafe { AtomicU32::from_ptr(word) };

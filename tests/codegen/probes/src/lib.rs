@@ -1,14 +1,14 @@
-//! One function for each primitive of [`device_rt::arch`], to inspect its compiled form.
+//! One function for each primitive of [`revoff_device::arch`], to inspect its compiled form.
 #![no_std]
 
-use device_rt::arch::{self, Context, Space, Spaces};
-use device_rt::claims::claim;
-use device_rt::lanes::Lanes;
-use device_rt::shared_abi::wire::gcn_queue::{GcnCall, SLOTS};
-use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
-use device_rt::wire::gcn_queue::publish_call;
+use revoff_device::arch::{self, Context, Space, Spaces};
+use revoff_device::claims::claim;
+use revoff_device::lanes::Lanes;
+use revoff_device::shared_abi::wire::gcn_queue::{GcnCall, SLOTS};
+use revoff_device::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+use revoff_device::wire::gcn_queue::publish_call;
 
-device_rt::image!();
+revoff_device::image!();
 
 /// A function for each access to the word at `at`.
 macro_rules! probes {

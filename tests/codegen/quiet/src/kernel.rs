@@ -1,12 +1,12 @@
 //! A kernel with a stack of its own and no call.
 
-use device_rt::thread;
+use revoff_device::thread;
 
 /// Sorts eight words for each thread.
 ///
 /// # Safety
 /// `words` has eight for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn sort(words: *mut u32, steps: u32) {
     // SAFETY: the launcher provides them.
     let words = unsafe { &mut *words.cast::<[u32; 8]>().add(thread::global() as usize) };

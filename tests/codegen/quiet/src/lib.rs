@@ -7,4 +7,4 @@
 
 pub mod kernel;
 
-device_rt::image!();
+revoff_device::image!();

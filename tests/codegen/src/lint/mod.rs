@@ -30,7 +30,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}, line {}: `{}`: {}; use device_rt::arch's words (SystemWords for memory that \
+            "{}, line {}: `{}`: {}; use revoff_device::arch's words (SystemWords for memory that \
              the host shares, DeviceWords for the device's own), not core's atomics, \
              fences or volatile accesses",
             self.function, self.line, self.instruction, self.wrong

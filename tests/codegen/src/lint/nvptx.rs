@@ -191,13 +191,13 @@ mod tests {
             };
             let start = format!("planted, line 4: `{planted}`: ");
             assert!(only.starts_with(&start), "{only}");
-            assert!(only.contains("use device_rt::arch's words"), "{only}");
+            assert!(only.contains("use revoff_device::arch's words"), "{only}");
         }
     }
 
     #[test]
     fn a_call_does_not_panic() {
-        let name = "_RINvNtC9device_rt4wire7call_onNtNtB2_6native6NativeEC1x";
+        let name = "_RINvNtC13revoff_device4wire7call_onNtNtB2_6native6NativeEC1x";
         assert_eq!(findings("sm_60", name, &["trap"]).len(), 1);
         assert_eq!(findings("sm_60", "kernel", &["trap"]).len(), 0);
     }
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn the_native_wire_adds_to_nothing() {
         let add = "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1";
-        let native = "_RINvNtC9device_rt4wire7call_onNtNtB2_6native6NativeEC1x";
-        let ring = "_RINvNtC9device_rt4wire7call_onNtNtB2_8gcc_ring4RingEC1x";
+        let native = "_RINvNtC13revoff_device4wire7call_onNtNtB2_6native6NativeEC1x";
+        let ring = "_RINvNtC13revoff_device4wire7call_onNtNtB2_8gcc_ring4RingEC1x";
         assert_eq!(findings("sm_70", native, &[add]).len(), 1);
         assert_eq!(findings("sm_70", ring, &[add]).len(), 0);
     }

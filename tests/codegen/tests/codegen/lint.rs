@@ -43,7 +43,7 @@ pub(crate) fn images(bench: &Workbench, arch: &'static Arch) -> Result<(), Strin
 /// Whether a function uses the crate `log`, whose atomics are core's: the suite's kernels that log, and
 /// device-rt's logger.
 fn logs(function: &str) -> bool {
-    ["log_records", "log_too_much"].contains(&function) || function.contains("9device_rt3log")
+    ["log_records", "log_too_much"].contains(&function) || function.contains("13revoff_device3log")
 }
 
 /// The lint sees what the compiler makes of core's atomics, not only what we think of.
@@ -63,7 +63,7 @@ pub(crate) fn planted(bench: &Workbench, arch: &'static Arch) -> Result<(), Stri
         && op.starts_with("atom.")
         && op.ends_with("add.u32")
         && line.contains(op)
-        && said.contains("use device_rt::arch's words")
+        && said.contains("use revoff_device::arch's words")
     {
         Ok(())
     } else {

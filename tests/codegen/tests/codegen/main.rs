@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use codegen::workbench::Workbench;
-use image_build::device::{Assemblers, Toolchain};
 use libtest_mimic::{Arguments, Trial};
+use revoff_build::device::{Assemblers, Toolchain};
 use targets::arch::{ARCHES, Arch, Target};
 
 /// A check, and its architectures.

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use codegen::workbench::{Built, Workbench};
-use image_build::device::Usage;
 use object::{Object, ObjectSection, ObjectSymbol};
+use revoff_build::device::Usage;
 use targets::arch::{Arch, Target};
 
 use crate::rules::{LINKABLE, number};
@@ -27,7 +27,7 @@ fn is_assembled(built: &Built) -> bool {
         let arch = built.image.arch.name;
         crate::say(&format!(
             "SKIPPED codegen {arch}: no ptxas knows {arch}; name one that does in {}",
-            image_build::device::PTXAS
+            revoff_build::device::PTXAS
         ));
     }
     built.image.cubin.is_some()

@@ -137,7 +137,7 @@ impl Bench {
         let library = named("REVOFF_LIBOMPTARGET_DIR", LIBOMPTARGET)?;
         let pieces = named("REVOFF_TEST_PIECES", "include/revoff_openmp.h")?;
         for gpu in GPUS {
-            let piece = pieces.join(gpu).join("revoff_device.bc");
+            let piece = pieces.join(gpu).join("revoff_piece.bc");
             assert!(piece.exists(), "REVOFF_TEST_PIECES: no {}", piece.display());
         }
         let keys = programs.iter().flat_map(|program| {

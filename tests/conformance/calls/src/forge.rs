@@ -1,6 +1,6 @@
 //! Requests that no device runtime writes, for a kernel to put on the wire.
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Rows of a forged request on `native`.
 pub const MAX_ROWS: usize = 64;
@@ -10,7 +10,7 @@ pub const MAX_ENTRIES: usize = 65;
 
 /// The requests of one slot of `native`, word by word.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Native {
     /// The slot, which must be unused otherwise.
@@ -38,7 +38,7 @@ pub struct Native {
 /// A request on one of GCC's wires, word by word, in the form of GCC's own device code: without a
 /// bounce extent.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Gcc {
     /// Function word.

@@ -5,9 +5,9 @@
 pub mod forge;
 pub mod launch;
 
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
-host_fn::host_functions! {
+revoff_fn::host_functions! {
     /// The current test decides what it does with `what`.
     pub fn act(what: u64) -> u64;
 
@@ -44,7 +44,7 @@ pub const LONG_LINE: &str = concat!(
 
 /// A structure passed to functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Pair {
     /// One half.
@@ -55,7 +55,7 @@ pub struct Pair {
 
 /// Input and output of threads that use their launch's own queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Spoken {
     /// Function word of the calls.
@@ -68,7 +68,7 @@ pub struct Spoken {
 
 /// The outcome of the calls of one device thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct Outcome {
     /// Sum of the results.
@@ -85,7 +85,7 @@ pub struct Outcome {
 
 /// A call of `GOMP_target_ext` that a kernel makes for a test. All addresses are of device memory.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
-#[zerocopy(crate = "host_fn::zerocopy")]
+#[zerocopy(crate = "revoff_fn::zerocopy")]
 #[repr(C)]
 pub struct RawCall {
     /// Function word.

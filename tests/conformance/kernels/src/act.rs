@@ -1,17 +1,17 @@
 //! Kernels whose threads call a function and record the outcome.
 
 use core::cell::UnsafeCell;
-use device_rt::shared_abi::words::{Load, SystemWords};
+use revoff_device::shared_abi::words::{Load, SystemWords};
 
 use conformance_calls::{Outcome, STOP, act, nothing, tally};
-use device_rt::thread;
+use revoff_device::thread;
 
 /// Thread `i` of all calls `act(what + i * step)` up to `rounds` times, and writes the outcome to
 /// `outcomes[i]`.
 ///
 /// # Safety
 /// There is an [`Outcome`] for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_act(what: u64, step: u64, rounds: u32, outcomes: *mut Outcome) {
     let me = thread::global() as usize;
     let outcome = repeat(what + step * me as u64, rounds);
@@ -43,7 +43,7 @@ fn repeat(what: u64, rounds: u32) -> Outcome {
 ///
 /// # Safety
 /// There is a sum for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_tally(tag: i32, sums: *mut i32) {
     let mut sum = -1;
     if tally(
@@ -64,7 +64,7 @@ pub unsafe fn call_tally(tag: i32, sums: *mut i32) {
 ///
 /// # Safety
 /// There is a word for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_nothing(done: *mut u32) {
     let called = nothing().is_ok();
     // SAFETY: each thread writes its own.
@@ -75,7 +75,7 @@ pub unsafe fn call_nothing(done: *mut u32) {
 ///
 /// # Safety
 /// There is an [`Outcome`] for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_and_trap(what: u64, victim: u32, outcomes: *mut Outcome) {
     let me = thread::global();
     let outcome = repeat(what, 1);
@@ -88,7 +88,7 @@ pub unsafe fn call_and_trap(what: u64, victim: u32, outcomes: *mut Outcome) {
 ///
 /// # Safety
 /// There is a count for each thread, which no other launch uses meanwhile.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn add_one(counts: *mut u32) {
     // SAFETY: each thread has its own.
     unsafe { *counts.add(thread::global() as usize) += 1 };
@@ -105,7 +105,7 @@ static COUNTER: Counter = Counter(UnsafeCell::new(0));
 ///
 /// # Safety
 /// `count` is a word; no other launch of this kernel, or thread, runs.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn count_up(count: *mut u32) {
     // SAFETY: only one thread runs at a time.
     unsafe {
@@ -118,15 +118,15 @@ pub unsafe fn count_up(count: *mut u32) {
 ///
 /// # Safety
 /// `flag` is a word.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn wait_for(flag: *const u32) {
     let mut attempt = 0;
     // SAFETY: the word exists, in device memory, in a buffer of its own.
-    let word = unsafe { device_rt::arch::mapped(flag as u64) };
+    let word = unsafe { revoff_device::arch::mapped(flag as u64) };
     // At system scope, since the host writes it meanwhile. Acquire, though nothing is read that
     // depends on it.
     while SystemWords::load32(&word, 0, Load::Acquire) == 0 {
-        device_rt::arch::pause(attempt);
+        revoff_device::arch::pause(attempt);
         attempt += 1;
     }
 }

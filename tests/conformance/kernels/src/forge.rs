@@ -3,26 +3,26 @@
 use core::mem::offset_of;
 
 use conformance_calls::forge::{Gcc, Native};
-use device_rt::claims::{Claim, claim};
-use device_rt::host_written::RUNTIME;
-use device_rt::lanes::Lanes;
-use device_rt::shared_abi::wire::WireKind;
-use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
-use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
-use device_rt::shared_abi::wire::gcc_slot::GccSlot;
-use device_rt::shared_abi::wire::gcn_queue::{self, GcnCall};
-use device_rt::shared_abi::wire::native::{claim_of, next_seq};
-use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
-use device_rt::wire::gcn_queue as producer;
-use device_rt::wire::native::{LaneRows, Producer};
-use device_rt::{arch, thread};
+use revoff_device::claims::{Claim, claim};
+use revoff_device::host_written::RUNTIME;
+use revoff_device::lanes::Lanes;
+use revoff_device::shared_abi::wire::WireKind;
+use revoff_device::shared_abi::wire::claims::{self, ClaimGroup};
+use revoff_device::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
+use revoff_device::shared_abi::wire::gcc_slot::GccSlot;
+use revoff_device::shared_abi::wire::gcn_queue::{self, GcnCall};
+use revoff_device::shared_abi::wire::native::{claim_of, next_seq};
+use revoff_device::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+use revoff_device::wire::gcn_queue as producer;
+use revoff_device::wire::native::{LaneRows, Producer};
+use revoff_device::{arch, thread};
 
 /// The delay of a kernel after a request without a reply, so that the host sees the request while
 /// the launch can be blamed: 1/2 s.
 const LINGER: u64 = 500_000_000;
 
 /// Claims a slot of the `native` wire and ends without a request. Other wires are not affected.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn die_with_slot() {
     let runtime = RUNTIME.get();
     // SAFETY: the host filled `runtime` with the address of claims that it keeps
@@ -41,7 +41,7 @@ pub fn die_with_slot() {
 ///
 /// # Safety
 /// `request` and `status` are there.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
     // SAFETY: the launcher's promise.
     let request = unsafe { &*request };
@@ -112,7 +112,7 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
 ///
 /// # Safety
 /// `request` and `signal` are there.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
     // SAFETY: the launcher's promise.
     let request = unsafe { &*request };

@@ -1,14 +1,14 @@
 //! Every form of a typed argument, from the stack and from device memory.
 
 use conformance_calls::{Pair, read_forms, write_forms};
-use device_rt::thread;
+use revoff_device::thread;
 
 /// Calls both functions with data on its stack and with the `count` words of `memory`, which hold
 /// 1, 2, 3, ...; writes what it finds to `results`, ten words in the order below.
 ///
 /// # Safety
 /// `memory` has `count` words, `results` ten.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_forms(memory: *mut u64, count: u64, results: *mut u64) {
     // SAFETY: the launcher promises both; no other thread runs.
     let (memory, results) = unsafe {
@@ -48,7 +48,7 @@ pub unsafe fn call_forms(memory: *mut u64, count: u64, results: *mut u64) {
 ///
 /// # Safety
 /// `memory` has `count` words for each thread, `sums` one.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_repeatedly(memory: *mut u64, count: u64, rounds: u32, sums: *mut u64) {
     let me = thread::global() as usize;
     // SAFETY: the launcher promises the words, and each thread has its own.

@@ -2,7 +2,7 @@
 
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places};
 use conformance_calls::{Pair, act};
-use device_rt::thread;
+use revoff_device::thread;
 
 fn threads() -> usize {
     thread::teams() as usize * thread::threads() as usize
@@ -22,7 +22,7 @@ unsafe fn element<T>(slice: *mut [T], at: usize) -> *mut T {
 }
 
 /// See the declaration.
-#[device_rt::kernel(EveryForm)]
+#[revoff_device::kernel(EveryForm)]
 #[allow(clippy::too_many_arguments, reason = "every form")]
 pub fn every_form(
     factor: f64,
@@ -64,7 +64,7 @@ pub fn every_form(
 }
 
 /// See the declaration.
-#[device_rt::kernel(AskHost)]
+#[revoff_device::kernel(AskHost)]
 pub fn ask_host(words: &[u32], sums: *mut [u64], threads_seen: *mut u64) {
     for i in mine(words.len().min(sums.len())) {
         let answer = act(u64::from(words[i])).unwrap_or(0);
@@ -78,7 +78,7 @@ pub fn ask_host(words: &[u32], sums: *mut [u64], threads_seen: *mut u64) {
 }
 
 /// See the declaration.
-#[device_rt::kernel(Places)]
+#[revoff_device::kernel(Places)]
 pub fn places(bytes: &[u8], words: &[u64], more: &[u64], places: *mut [u64]) {
     let found = [
         bytes.as_ptr().addr(),
@@ -104,14 +104,14 @@ unsafe fn add_one(counts: *mut [u32]) {
 }
 
 /// See the declaration.
-#[device_rt::kernel(Increment)]
+#[revoff_device::kernel(Increment)]
 pub fn increment(counts: *mut [u32]) {
     // SAFETY: valid as long as the kernel runs; all its threads run this.
     unsafe { add_one(counts) };
 }
 
 /// See the declaration.
-#[device_rt::kernel(IncrementAndTrap)]
+#[revoff_device::kernel(IncrementAndTrap)]
 pub fn increment_and_trap(counts: *mut [u32]) {
     // SAFETY: valid as long as the kernel runs; all its threads run this.
     unsafe { add_one(counts) };

@@ -19,4 +19,4 @@ pub mod raw;
 pub mod start;
 pub mod tasks;
 
-device_rt::image!();
+revoff_device::image!();

@@ -1,14 +1,14 @@
 //! Kernels that log.
 
-use device_rt::thread;
+use revoff_device::thread;
 
 use crate::print::Long;
 
 /// Logs at each level, for two targets, and a long message.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn log_records(words: u32) {
     let me = thread::global();
-    device_rt::log::init();
+    revoff_device::log::init();
     log::error!("error {me}");
     log::warn!("warning {me}");
     log::info!("information {me}");
@@ -19,10 +19,10 @@ pub fn log_records(words: u32) {
 }
 
 /// Logs `count` records that are more verbose than the host's log, after asking for its level again.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn log_too_much(count: u32) {
-    device_rt::log::init();
-    device_rt::log::update_level();
+    revoff_device::log::init();
+    revoff_device::log::update_level();
     for n in 0..count {
         log::trace!("{n}");
     }

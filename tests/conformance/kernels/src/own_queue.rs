@@ -3,17 +3,17 @@
 use core::mem::offset_of;
 
 use conformance_calls::Spoken;
-use device_rt::shared_abi::wire::gcn_queue::{GcnCall, GcnMessage, GcnQueue, INTEGER, SLOTS};
-use device_rt::shared_abi::words::{Store, SystemWords};
-use device_rt::wire::gcn_queue as producer;
-use device_rt::{arch, lanes, thread};
+use revoff_device::shared_abi::wire::gcn_queue::{GcnCall, GcnMessage, GcnQueue, INTEGER, SLOTS};
+use revoff_device::shared_abi::words::{Store, SystemWords};
+use revoff_device::wire::gcn_queue as producer;
+use revoff_device::{arch, lanes, thread};
 
 /// Each thread prints a number, and calls a function without arguments, as often as `spoken`
 /// requests. The first one to draw a ticket writes it to `spoken`.
 ///
 /// # Safety
 /// `queue` is the address of a queue, and `spoken` is there.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
     // SAFETY: the launcher's promise.
     let (queue, func, rounds) = unsafe { (arch::mapped(queue), (*spoken).func, (*spoken).rounds) };
@@ -51,7 +51,7 @@ pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
 ///
 /// # Safety
 /// `queue` is the address of a queue.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn erase(queue: u64, count: u64) {
     // SAFETY: the launcher's promise.
     let queue = unsafe { arch::mapped(queue) };
@@ -72,7 +72,7 @@ pub unsafe fn erase(queue: u64, count: u64) {
 ///
 /// # Safety
 /// `queue` is the address of a queue.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn leave_with(queue: u64, value: u64) {
     // SAFETY: the launcher's promise.
     let queue = unsafe { arch::mapped(queue) };

@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Formatter};
 
 use conformance_calls::{LONG_LINE, act};
-use device_rt::{dbg, eprint, eprintln, print, println, thread};
+use revoff_device::{dbg, eprint, eprintln, print, println, thread};
 
 /// Thread `i` prints in each of `rounds` rounds; round `r` has the number `i * 1000000 + r`. In
 /// turn it prints the number as an integer, as a double, and [`LONG_LINE`] followed by the number.
@@ -12,7 +12,7 @@ use device_rt::{dbg, eprint, eprintln, print, println, thread};
 ///
 /// # Safety
 /// There is a word for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn print_and_call(rounds: u32, calls: u32, ways: *mut u32) {
     let me = thread::global();
     let mut way = 0;
@@ -34,7 +34,7 @@ pub unsafe fn print_and_call(rounds: u32, calls: u32, ways: *mut u32) {
 
 /// Prints a text that is empty, one that fills a half of a message, one that fills it, and one byte
 /// more.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn print_texts() {
     for len in [0, 1, 127, 128, 129, 255, 256, 257, LONG_LINE.len()] {
         if let Some(text) = LONG_LINE.get(LONG_LINE.len() - len..) {
@@ -57,7 +57,7 @@ impl Display for Long {
 
 /// Each thread prints, in each of `rounds` rounds, a short and a long line (of `words` words) to the
 /// standard output, and both to the standard error.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn print_lines(rounds: u32, words: u32) {
     let me = thread::global();
     for round in 0..rounds {
@@ -69,7 +69,7 @@ pub fn print_lines(rounds: u32, words: u32) {
 }
 
 /// Prints by each macro, with and without arguments.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn print_by_macros(number: u32) {
     print!("a constant, ");
     print!("{number:>4}, {:?}, ", Some(1.5));
@@ -84,16 +84,16 @@ pub fn print_by_macros(number: u32) {
 }
 
 /// The thread `victim` of all fails in the assertion `which`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn fail(victim: u32, which: u32) {
     let me = thread::global();
     if me != victim {
         return;
     }
     match which {
-        0 => device_rt::assert!(me != victim),
-        1 => device_rt::assert!(me != victim, "thread {me} is {}", Long { me, words: 3 }),
-        2 => device_rt::assert_eq!(me + 1, victim, "of {}", 2),
-        _ => device_rt::assert_ne!(me, victim),
+        0 => revoff_device::assert!(me != victim),
+        1 => revoff_device::assert!(me != victim, "thread {me} is {}", Long { me, words: 3 }),
+        2 => revoff_device::assert_eq!(me + 1, victim, "of {}", 2),
+        _ => revoff_device::assert_ne!(me, victim),
     }
 }

@@ -2,17 +2,17 @@
 
 use core::mem::offset_of;
 
-use device_rt::arch;
-use device_rt::claims::Claim;
-use device_rt::host_written::RUNTIME;
-use device_rt::shared_abi::wire::bounce::BLOCK;
-use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
-use device_rt::shared_abi::wire::native::{
+use revoff_device::arch;
+use revoff_device::claims::Claim;
+use revoff_device::host_written::RUNTIME;
+use revoff_device::shared_abi::wire::bounce::BLOCK;
+use revoff_device::shared_abi::wire::claims::{self, ClaimGroup};
+use revoff_device::shared_abi::wire::native::{
     MAX_LANES, MAX_ROWS, PLACE_BOUNCE, RequestMeta, cell, cell_data, claim_of, lane_rows, next_seq,
     progress_offset, replies_offset, size, slot_offset,
 };
-use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords};
-use device_rt::wire::native::{LaneRows, Producer};
+use revoff_device::shared_abi::words::{DeviceWords, Load, Store, SystemWords};
+use revoff_device::wire::native::{LaneRows, Producer};
 
 /// A round in this many waits for a reply, so that the host has taken the request.
 const WAITING: u64 = 4;
@@ -65,7 +65,7 @@ impl Random {
 ///
 /// # Safety
 /// `hints` are there.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn write_randomly(seed: u64, rounds: u64, hints: *const u64, count: u64) {
     let runtime = RUNTIME.get();
     // SAFETY: the host filled `runtime` with the addresses of memory that it keeps while kernels of

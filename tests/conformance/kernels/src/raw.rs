@@ -5,8 +5,8 @@ use core::ptr;
 
 use crate::GOMP_target_ext;
 use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_BYTES, VALUE};
-use device_rt::host_written::RUNTIME;
-use device_rt::shared_abi::image::FunctionInfo;
+use revoff_device::host_written::RUNTIME;
+use revoff_device::shared_abi::image::FunctionInfo;
 
 /// A host function that takes any arguments.
 #[unsafe(export_name = "__revoff_fn_probe")]
@@ -21,7 +21,7 @@ pub static UNREGISTERED: FunctionInfo = FunctionInfo { signature: 0 };
 ///
 /// # Safety
 /// `words` has six.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn function_words(words: *mut u64) {
     let all = [&PROBE, &UNREGISTERED, &conformance_calls::__revoff_fn_act];
     for (i, info) in all.into_iter().enumerate() {
@@ -41,7 +41,7 @@ pub unsafe fn function_words(words: *mut u64) {
 ///
 /// # Safety
 /// As for `GOMP_target_ext`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_raw(call: *const RawCall) {
     // SAFETY: the launcher's promise.
     unsafe {
@@ -67,7 +67,7 @@ pub unsafe fn call_raw(call: *const RawCall) {
 /// # Safety
 /// There are at most [`STACK_BYTES`] of data, in which all ranges lie, and at
 /// most [`MAX_STACK_ARGS`] arguments.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_stack(call: *const RawCall) {
     // SAFETY: the caller promises that the data and the arguments fit.
     unsafe { on_stack::<STACK_BYTES>(&*call) };
@@ -77,7 +77,7 @@ pub unsafe fn call_stack(call: *const RawCall) {
 ///
 /// # Safety
 /// As for `call_stack`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn call_deep_stack(call: *const RawCall) {
     // SAFETY: the caller promises that the data and the arguments fit.
     unsafe { on_stack::<DEEP_STACK_BYTES>(&*call) };

@@ -6,8 +6,8 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
 use conformance_calls::{Act, Note, Outcome, Pair, WriteForms, act};
-use device_rt::thread;
-use host_fn::{CallError, Posts, Started};
+use revoff_device::thread;
+use revoff_fn::{CallError, Posts, Started};
 
 /// Calls of a thread at a time.
 const CALLS: usize = 8;
@@ -42,7 +42,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 ///
 /// # Safety
 /// There is an [`Outcome`] for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn start_act(what: u64, how: u64, outcomes: *mut Outcome) {
     let mut outcome = Outcome::default();
     let mut calls: [_; CALLS] = from_fn(|i| Some(Act::start(what + i as u64)));
@@ -56,7 +56,7 @@ pub unsafe fn start_act(what: u64, how: u64, outcomes: *mut Outcome) {
                 0 => record(&mut outcome, call.wait()),
                 1 => {
                     while !call.is_ready() {
-                        device_rt::arch::pause(1000);
+                        revoff_device::arch::pause(1000);
                     }
                     record(&mut outcome, call.wait());
                 }
@@ -74,7 +74,7 @@ pub unsafe fn start_act(what: u64, how: u64, outcomes: *mut Outcome) {
 ///
 /// # Safety
 /// `memory` has three words, 1 to 3, and `results` two.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn start_forms(memory: *mut u64, results: *mut u64) {
     // SAFETY: the launcher promises it; no other thread runs.
     let memory = unsafe { core::slice::from_raw_parts_mut(memory, 3) };
@@ -120,7 +120,7 @@ pub unsafe fn start_forms(memory: *mut u64, results: *mut u64) {
 ///
 /// # Safety
 /// There is an [`Outcome`].
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn start_too_many(what: u64, outcome: *mut Outcome) {
     let mut all = Outcome::default();
     let mut calls: [_; 16] = from_fn(|_| match Act::start(what) {
@@ -147,7 +147,7 @@ pub unsafe fn start_too_many(what: u64, outcome: *mut Outcome) {
 ///
 /// # Safety
 /// There is a word for each thread.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn post_notes(count: u64, bytes: u64, failed: *mut u32) {
     let me = u64::from(thread::global());
     let text = [b'x'; 2000];
@@ -166,7 +166,7 @@ pub unsafe fn post_notes(count: u64, bytes: u64, failed: *mut u32) {
 ///
 /// # Safety
 /// `memory` has 300 bytes.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn start_and_overwrite(memory: *mut u8) {
     // SAFETY: the launcher promises it; no other thread runs.
     let memory = unsafe { core::slice::from_raw_parts_mut(memory, 300) };

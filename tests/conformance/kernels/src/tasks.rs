@@ -1,7 +1,7 @@
 //! Kernels of target tasks. They work on `count` words each.
 
 use conformance_calls::act;
-use device_rt::thread;
+use revoff_device::thread;
 
 /// The indices of this thread's elements.
 fn mine(count: u64) -> impl Iterator<Item = usize> {
@@ -27,7 +27,7 @@ unsafe fn mix_words(to: *mut u64, from: *const u64, count: u64, add: u64) {
 ///
 /// # Safety
 /// Both have `count` words; no other thread uses those of `to`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn mix(to: *mut u64, from: *const u64, count: u64, add: u64) {
     // SAFETY: the caller promises both blocks of `count` words.
     unsafe { mix_words(to, from, count, add) };
@@ -37,7 +37,7 @@ pub unsafe fn mix(to: *mut u64, from: *const u64, count: u64, add: u64) {
 ///
 /// # Safety
 /// As for `mix`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn mix_with_host(to: *mut u64, from: *const u64, count: u64, add: u64) {
     if let Ok(answer) = act(add) {
         // SAFETY: the caller promises both blocks of `count` words.
@@ -49,7 +49,7 @@ pub unsafe fn mix_with_host(to: *mut u64, from: *const u64, count: u64, add: u64
 ///
 /// # Safety
 /// As for `mix`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn mix_between_calls(to: *mut u64, from: *const u64, count: u64, add: u64) {
     if let Ok(answer) = act(add) {
         // SAFETY: the caller promises both blocks of `count` words.
@@ -62,7 +62,7 @@ pub unsafe fn mix_between_calls(to: *mut u64, from: *const u64, count: u64, add:
 ///
 /// # Safety
 /// As for `mix`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn mix_and_trap(to: *mut u64, from: *const u64, count: u64, add: u64) {
     // SAFETY: the caller promises both blocks of `count` words.
     unsafe { mix_words(to, from, count, add) };
@@ -74,7 +74,7 @@ pub unsafe fn mix_and_trap(to: *mut u64, from: *const u64, count: u64, add: u64)
 ///
 /// # Safety
 /// All have `count` words, at least one; no other thread uses those of `to`.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn stencil(
     to: *mut u64,
     before: *const u64,
@@ -103,7 +103,7 @@ pub unsafe fn stencil(
 ///
 /// # Safety
 /// There are `count` words, which no other thread uses.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn add_slowly(to: *mut u64, count: u64, add: u64) {
     for i in mine(count) {
         // SAFETY: the caller's promise; each thread has elements of its own.

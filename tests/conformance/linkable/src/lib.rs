@@ -6,6 +6,6 @@
     feature(used_with_arg)
 )]
 
-device_rt::image!(
+revoff_device::image!(
     #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 );

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance_calls::Outcome;
-use host_rt::shared_abi::status::Status;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::{CallError, Functions, Launch, LaunchError};
+use revoff_host::shared_abi::status::Status;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::{CallError, Functions, Launch, LaunchError};
 
 use crate::gate::Gate;
 use crate::session::{Acting, Session, acting, read};

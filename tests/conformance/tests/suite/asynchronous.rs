@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use conformance::Target;
 use conformance_calls::{Act, Outcome, Pair, ReadForms, WriteForms};
-use host_fn::BoxFuture;
-use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, Functions, LaunchError, current_call};
+use revoff_fn::BoxFuture;
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{CallError, Functions, LaunchError, current_call};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 use tokio::time::sleep;

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use conformance::Target;
-use host_rt::Functions;
-use host_rt::shared_abi::status::Status;
+use revoff_host::Functions;
+use revoff_host::shared_abi::status::Status;
 
 use crate::image::{c_calls, c_panics};
 use crate::session::{Session, read};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use conformance::Target;
-use host_rt::{Functions, LaunchError, current_call};
+use revoff_host::{Functions, LaunchError, current_call};
 
 use crate::image::image;
 use crate::session::{Session, acting, acting_or, read};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance_calls::Nothing;
-use host_rt::Functions;
-use host_rt::bus_cost::{Costs, CountCosts, ENTRY};
-use host_rt::shared_abi::wire::WireKind;
+use revoff_host::Functions;
+use revoff_host::bus_cost::{Costs, CountCosts, ENTRY};
+use revoff_host::shared_abi::wire::WireKind;
 
 use crate::session::{Session, read};
 use crate::{Test, test};

@@ -1,14 +1,14 @@
 //! More callers than slots or blocks.
 
 use conformance::Target;
-use host_rt::shared_abi::wire::bounce;
+use revoff_host::shared_abi::wire::bounce;
 
 use crate::probe::Probe;
 use crate::raw::{Form, Where, perform};
 use crate::session::{Session, acting};
 use crate::{Test, test};
-use host_rt::Functions;
-use host_rt::shared_abi::map_kind::MapKind;
+use revoff_host::Functions;
+use revoff_host::shared_abi::map_kind::MapKind;
 
 pub(crate) const TESTS: &[Test] = &[
     test!(more_threads_than_slots),

@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use conformance::Target;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::{Functions, Launch, LaunchError, Runtime};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::{Functions, Launch, LaunchError, Runtime};
 
 use crate::abort::until_ended;
 use crate::image::image;

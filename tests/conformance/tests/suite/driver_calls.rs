@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use conformance::{Target, child, process};
 use conformance_calls::launch::{Increment, Places};
 use cuda_emu::counts;
-use host_rt::{Functions, Grid, LaunchError, RuntimeError};
+use revoff_host::{Functions, Grid, LaunchError, RuntimeError};
 
 use crate::driver_errors::PREFIX;
 use crate::image::image;
@@ -152,8 +152,8 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     let _ = (runtime.memory(), runtime.description());
     let outcomes = runtime.alloc(4 * size_of::<conformance_calls::Outcome>() as u64)?;
     let kernel = program.kernel("call_act")?;
-    let args: [&dyn host_rt::KernelArg; 4] = [&1u64, &0u64, &3u32, &outcomes];
-    let grid = host_rt::Grid {
+    let args: [&dyn revoff_host::KernelArg; 4] = [&1u64, &0u64, &3u32, &outcomes];
+    let grid = revoff_host::Grid {
         teams: 2,
         threads: 2,
     };

@@ -2,10 +2,10 @@
 //! so a separate process.
 
 use conformance::{Target, emulated, process};
-use host_rt::device::LossReason;
-use host_rt::device::{BlockShape, DeviceError};
-use host_rt::image::ImageError;
-use host_rt::{Functions, Grid, Image, RuntimeError};
+use revoff_host::device::LossReason;
+use revoff_host::device::{BlockShape, DeviceError};
+use revoff_host::image::ImageError;
+use revoff_host::{Functions, Grid, Image, RuntimeError};
 
 use crate::image::image;
 use crate::refusal::{assert_names, refusal};

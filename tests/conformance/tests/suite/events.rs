@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use conformance::{Target, emulated, process};
 use conformance_calls::Outcome;
-use host_rt::device::{
+use revoff_host::device::{
     self, BlockShape, DeviceAddr, Event, EventState, Fill, LaunchContext, Queue,
 };
-use host_rt::env::Env;
-use host_rt::{DeviceBuffer, Functions, Grid, KernelArg, Launch, LaunchError};
+use revoff_host::env::Env;
+use revoff_host::{DeviceBuffer, Functions, Grid, KernelArg, Launch, LaunchError};
 
 use crate::image::image;
 use crate::session::{Session, acting, read};

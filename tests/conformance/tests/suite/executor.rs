@@ -1,7 +1,7 @@
 //! An executor for asynchronous host functions.
 
-use host_fn::BoxFuture;
-use host_rt::Spawn;
+use revoff_fn::BoxFuture;
+use revoff_host::Spawn;
 use tokio::runtime::Runtime;
 
 /// An executor with one thread.

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use conformance::Target;
 use conformance_calls::{Act, Outcome};
-use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, Functions, LaunchError, RuntimeError, image::ImageError};
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{CallError, Functions, LaunchError, RuntimeError, image::ImageError};
 
 use crate::image::image;
 use crate::probe::Probe;
 use crate::raw::{Form, Where, perform};
 use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
-use host_rt::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::map_kind::MapKind;
 
 pub(crate) const TESTS: &[Test] = &[
     test!(some_calls_fail),
@@ -182,7 +182,7 @@ fn no_function_word(target: &Target) {
         let call = conformance_calls::RawCall {
             func,
             device: -2,
-            flags: host_rt::shared_abi::gomp::REVOFF_FLAG_STATUS,
+            flags: revoff_host::shared_abi::gomp::REVOFF_FLAG_STATUS,
             ..Default::default()
         };
         let data = session.zeroed::<u64>(1);

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::RawCall;
-use host_rt::device::Fill;
-use host_rt::map::Arg;
-use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
-use host_rt::shared_abi::map_kind::MapKind;
-use host_rt::shared_abi::status::Status;
-use host_rt::{ForeignError, ForeignFunction, Functions, RequestMemory};
+use revoff_host::device::Fill;
+use revoff_host::map::Arg;
+use revoff_host::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use revoff_host::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{ForeignError, ForeignFunction, Functions, RequestMemory};
 
 use crate::failures::status;
 use crate::raw::{Done, Form, Where, perform_as, words};

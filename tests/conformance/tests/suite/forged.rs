@@ -3,16 +3,16 @@
 
 use conformance::Target;
 use conformance_calls::forge::{Gcc, MAX_ENTRIES, MAX_ROWS, Native};
-use host_rt::shared_abi::image::HOST_ARCH;
-use host_rt::shared_abi::map_kind::MapKind;
-use host_rt::shared_abi::status::Status;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::shared_abi::wire::gcn_queue::CALL;
-use host_rt::shared_abi::wire::native::{
+use revoff_host::shared_abi::image::HOST_ARCH;
+use revoff_host::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::status::Status;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::shared_abi::wire::gcn_queue::CALL;
+use revoff_host::shared_abi::wire::native::{
     ENTRY_ROWS, HEADER_ROWS, MAX_ARGS, MAX_LANES, MAX_MARSHALLED, PLACE_BOUNCE, PLACE_DEVICE,
     PLACE_SLOT, RequestMeta, lane_rows,
 };
-use host_rt::{CallError, Functions, LaunchError, Report};
+use revoff_host::{CallError, Functions, LaunchError, Report};
 
 use crate::probe::Probe;
 use crate::raw::words;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use host_rt::Functions;
+use revoff_host::Functions;
 
 use crate::session::acting;
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use conformance::{Target, child, emulated, process};
 use conformance_calls::Outcome;
-use host_rt::device::{BlockShape, EventState};
-use host_rt::device::{DeviceError, Fault};
-use host_rt::image::ImageError;
-use host_rt::shared_abi::gomp::REV_OFFLOAD_VAR;
-use host_rt::shared_abi::image::RUNTIME;
-use host_rt::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 use hsa_emu::{GpuOptions, Options, counts, report_event};
+use revoff_host::device::{BlockShape, EventState};
+use revoff_host::device::{DeviceError, Fault};
+use revoff_host::image::ImageError;
+use revoff_host::shared_abi::gomp::REV_OFFLOAD_VAR;
+use revoff_host::shared_abi::image::RUNTIME;
+use revoff_host::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 
 use crate::image::{image, shared_object};
 use crate::refusal::{assert_names, refusal};
@@ -198,7 +198,12 @@ fn parameters_of_other_sizes(target: &Target) {
     assert_eq!(read::<u32>(&counts), [42]);
 }
 
-fn with_block(session: &Session, kernel: &str, lanes: u32, shared_bytes: u32) -> host_rt::Kernel {
+fn with_block(
+    session: &Session,
+    kernel: &str,
+    lanes: u32,
+    shared_bytes: u32,
+) -> revoff_host::Kernel {
     let kernel = session.program.kernel(kernel).unwrap();
     kernel.with_block(BlockShape {
         lanes,

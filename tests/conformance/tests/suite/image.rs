@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use conformance::Target;
-use host_rt::env::Env;
-use host_rt::targets::DeviceArch;
-use host_rt::{Image, device};
+use revoff_host::env::Env;
+use revoff_host::targets::DeviceArch;
+use revoff_host::{Image, device};
 
 /// The variable with the folder of images for GPUs that `cargo xtask images` wrote.
 const FOLDER: &str = "REVOFF_TEST_IMAGES";

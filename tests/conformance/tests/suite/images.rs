@@ -2,16 +2,16 @@
 
 use conformance::Target;
 use conformance_calls::Outcome;
-use host_rt::device::DeviceError;
-use host_rt::env::Env;
-use host_rt::image::ImageError;
-use host_rt::shared_abi::ABI_VERSION;
-use host_rt::shared_abi::image::IMAGE_MAGIC;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::count::Count;
-use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
-use host_rt::targets::{DeviceArch, Target as Architecture};
-use host_rt::{Functions, Grid, Image, KernelArg, Params, Runtime, RuntimeError};
+use revoff_host::device::DeviceError;
+use revoff_host::env::Env;
+use revoff_host::image::ImageError;
+use revoff_host::shared_abi::ABI_VERSION;
+use revoff_host::shared_abi::image::IMAGE_MAGIC;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::count::Count;
+use revoff_host::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
+use revoff_host::targets::{DeviceArch, Target as Architecture};
+use revoff_host::{Functions, Grid, Image, KernelArg, Params, Runtime, RuntimeError};
 
 use crate::image::{c_silent, image, shared_object};
 use crate::session::{Session, acting, read};
@@ -223,7 +223,7 @@ const OTHERS: [Entry<'_>; 2] = [
 /// The image for this device out of a file with others before and after it.
 fn one_of_several(target: &Target) {
     let image = image(target);
-    let device = host_rt::device::open(target.device, &Env::default()).unwrap();
+    let device = revoff_host::device::open(target.device, &Env::default()).unwrap();
     let arch = device.arch().to_string();
     let (triple, arch) = match device.arch() {
         DeviceArch::Nvidia(_) | DeviceArch::Emulated(_) => {
@@ -262,7 +262,7 @@ fn none_of_several(target: &Target) {
         other => panic!("{other}"),
     }
     // The device itself does not load a bundle.
-    let device = host_rt::device::open(target.device, &Env::default()).unwrap();
+    let device = revoff_host::device::open(target.device, &Env::default()).unwrap();
     match device.load(&file) {
         Err(error @ ImageError::OtherMachine { .. }) => {
             assert!(error.to_string().contains("several images"), "{error}");
@@ -425,10 +425,10 @@ fn what_an_image_declares(target: &Target) {
 
 /// A kernel of an image without a wire: its calls return at once.
 fn no_wire_at_all(target: &Target) {
-    use host_rt::device::{self, BlockShape, Fill, LaunchContext};
+    use revoff_host::device::{self, BlockShape, Fill, LaunchContext};
     use std::sync::Arc;
 
-    let device = device::open(target.device, &host_rt::env::Env::default()).unwrap();
+    let device = device::open(target.device, &revoff_host::env::Env::default()).unwrap();
     let module = device.load(&image(target)).unwrap();
     let kernel = module.kernel("call_act").unwrap().expect("a kernel");
     let bytes = size_of::<Outcome>();
@@ -462,7 +462,7 @@ fn no_wire_at_all(target: &Target) {
     }
     queue.synchronize().unwrap();
     device.free(outcomes);
-    let status = host_rt::shared_abi::status::Status::NOT_OFFLOADED;
+    let status = revoff_host::shared_abi::status::Status::NOT_OFFLOADED;
     assert_eq!(
         (outcome[0].ok, outcome[0].failed, outcome[0].status),
         (0, 3, status.0)
@@ -484,10 +484,13 @@ fn unknown_devices_and_wires(target: &Target) {
         other => panic!("{:?}", other.map(|_| "opened")),
     }
     assert_eq!(
-        host_rt::wire_by_name("string").unwrap_err().to_string(),
+        revoff_host::wire_by_name("string").unwrap_err().to_string(),
         "there is no wire `string`: use native, gcc-ring, gcn-queue or gcc-slot"
     );
     for wire in WireKind::ALL {
-        assert_eq!(host_rt::wire_by_name(wire.name().unwrap()).unwrap(), wire);
+        assert_eq!(
+            revoff_host::wire_by_name(wire.name().unwrap()).unwrap(),
+            wire
+        );
     }
 }

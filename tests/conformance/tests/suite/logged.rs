@@ -119,7 +119,7 @@ fn records_arrive_in_the_log(target: &Target) {
 }
 
 fn verbose_records_make_no_calls(target: &Target) {
-    let log = Log::begin("debug,conformance_kernels=debug,host_rt=off,ptx_emu=off,hsa_emu=off");
+    let log = Log::begin("debug,conformance_kernels=debug,revoff_host=off,ptx_emu=off,hsa_emu=off");
     let session = session(target);
     session.run("log_too_much", (1, 1), &[&100u32]).unwrap();
     // Both ask for the level.

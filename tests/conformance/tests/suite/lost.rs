@@ -3,8 +3,8 @@
 
 use conformance::{Target, emulated, process};
 use conformance_calls::Outcome;
-use host_rt::device::{DeviceError, Fault};
-use host_rt::{KernelArg, LaunchError, Runtime, RuntimeError};
+use revoff_host::device::{DeviceError, Fault};
+use revoff_host::{KernelArg, LaunchError, Runtime, RuntimeError};
 
 use crate::session::{Session, acting, read};
 use crate::{Test, test};

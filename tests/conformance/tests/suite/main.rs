@@ -57,9 +57,9 @@ use std::process::ExitCode;
 
 use conformance::watchdog::Watchdog;
 use conformance::{DEVICES, DEVICES_OF_SELECTION, Target, child, emulated, process, target};
-use host_rt::Runtime;
-use host_rt::shared_abi::wire::WireKind;
 use libtest_mimic::{Arguments, Failed, Trial};
+use revoff_host::Runtime;
+use revoff_host::shared_abi::wire::WireKind;
 
 /// A test.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::{DEEP_STACK_BYTES, STACK_BYTES};
-use host_rt::Functions;
-use host_rt::shared_abi::map_kind::{IMPLICIT_BITS, MapKind};
-use host_rt::shared_abi::status::Status;
+use revoff_host::Functions;
+use revoff_host::shared_abi::map_kind::{IMPLICIT_BITS, MapKind};
+use revoff_host::shared_abi::status::Status;
 
 use crate::probe::{Probe, Seen};
 use crate::raw::{Done, Form, Where, perform};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use conformance::Target;
 use conformance::captured::Captured;
 use conformance_calls::Outcome;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::{Builder, Kernel, Runtime, current_call};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::{Builder, Kernel, Runtime, current_call};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -61,7 +61,7 @@ impl Inner {
             .alloc((count * size_of::<Outcome>()) as u64)
             .map_err(|error| error.to_string())?;
         let before = current_call();
-        let grid = host_rt::Grid {
+        let grid = revoff_host::Grid {
             teams: grid.0,
             threads: grid.1,
         };
@@ -167,7 +167,7 @@ fn calling_nobody(target: &Target, builder: Builder) {
         &acting_or(move |what| {
             let (runtime, kernel) = launcher.get();
             let count = runtime.alloc(4).map_err(|error| error.to_string())?;
-            let grid = host_rt::Grid {
+            let grid = revoff_host::Grid {
                 teams: 1,
                 threads: 1,
             };

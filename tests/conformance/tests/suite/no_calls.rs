@@ -2,9 +2,9 @@
 
 use conformance::Target;
 use conformance_calls::RawCall;
-use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
-use host_rt::shared_abi::map_kind::MapKind;
-use host_rt::shared_abi::status::Status;
+use revoff_host::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use revoff_host::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::status::Status;
 
 use crate::maps::probing;
 use crate::raw::{Done, Form, NOT_WRITTEN, Where, perform_as, words};

@@ -10,8 +10,8 @@ use std::time::Duration;
 use conformance::Target;
 use conformance::captured::Captured;
 use conformance_calls::Spoken;
-use host_rt::map::Arg;
-use host_rt::{
+use revoff_host::map::Arg;
+use revoff_host::{
     DeviceBuffer, ForeignError, ForeignFunction, Functions, Grid, KernelArg, Launch, LaunchError,
     RequestMemory, RuntimeError, current_call,
 };

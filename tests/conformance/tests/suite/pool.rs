@@ -47,7 +47,7 @@ impl Inside {
 }
 
 /// Runs 32 callers at once, each of which stays until `limit` are inside.
-fn fill(target: &Target, builder: host_rt::Builder, limit: usize) {
+fn fill(target: &Target, builder: revoff_host::Builder, limit: usize) {
     let limit = if target.is_parallel() { limit } else { 1 };
     let inside = Arc::new(Inside::default());
     let all = Arc::clone(&inside);

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::RawCall;
-use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
-use host_rt::shared_abi::map_kind::MapKind;
-use host_rt::shared_abi::status::Status;
-use host_rt::{DeviceBuffer, Functions};
+use revoff_host::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use revoff_host::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{DeviceBuffer, Functions};
 
 use crate::maps::probing;
 use crate::raw::{Done, Form, Where, perform_as, words};
@@ -321,7 +321,7 @@ fn absent_data_with_a_raw_function(target: &Target) {
 fn originals_in_use_stay(target: &Target) {
     let tried = Arc::new(Mutex::new(None));
     let (note, runtime) = (Arc::clone(&tried), Arc::new(Mutex::new(None)));
-    let place: Arc<Mutex<Option<(host_rt::Runtime, u64)>>> = Arc::clone(&runtime);
+    let place: Arc<Mutex<Option<(revoff_host::Runtime, u64)>>> = Arc::clone(&runtime);
     let raw = Raw::new(target, move |_| {
         let place = place.lock().unwrap();
         let (runtime, device) = place.as_ref().expect("it was set before the call");

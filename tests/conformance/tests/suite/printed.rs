@@ -7,7 +7,7 @@ use std::time::Duration;
 use conformance::Target;
 use conformance::captured::{Captured, Stalled};
 use conformance_calls::{LONG_LINE, Outcome};
-use host_rt::LaunchError;
+use revoff_host::LaunchError;
 
 use crate::gate::acting_behind;
 use crate::session::{Session, acting, read};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use host_fn::{Failure, HostFunction, RawArg};
-use host_rt::shared_abi::map_kind::MapKind;
+use revoff_fn::{Failure, HostFunction, RawArg};
+use revoff_host::shared_abi::map_kind::MapKind;
 
 /// An argument as the host function received it.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Calls under the race checker of emulated AMD GPUs, which finds nothing in them, and a kernel with a race.
 
 use conformance::Target;
-use host_rt::{KernelArg, LaunchError};
+use revoff_host::{KernelArg, LaunchError};
 
 use crate::session::{Session, acting};
 use crate::{Test, test};

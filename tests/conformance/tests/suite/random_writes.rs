@@ -5,8 +5,8 @@
 use std::env;
 
 use conformance::Target;
-use host_rt::LaunchError;
-use host_rt::shared_abi::wire::WireKind;
+use revoff_host::LaunchError;
+use revoff_host::shared_abi::wire::WireKind;
 
 use crate::probe::Probe;
 use crate::raw::words;

@@ -1,10 +1,10 @@
 //! Calls of `GOMP_target_ext` with arguments chosen by the test.
 
 use conformance_calls::{NULL, RawCall, VALUE};
-use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
-use host_rt::shared_abi::map_kind::MapKind;
-use host_rt::shared_abi::status::Status;
-use host_rt::{LaunchError, Report};
+use revoff_host::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use revoff_host::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{LaunchError, Report};
 
 use crate::session::{Session, read};
 
@@ -124,7 +124,7 @@ pub(crate) fn perform(session: &Session, place: Where, data: &[u8], forms: &[For
 pub(crate) fn perform_as(
     session: &Session,
     place: Where,
-    data: &host_rt::DeviceBuffer,
+    data: &revoff_host::DeviceBuffer,
     forms: &[Form],
     mut call: RawCall,
 ) -> Done {

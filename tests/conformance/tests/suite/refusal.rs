@@ -1,8 +1,8 @@
 //! Errors about devices that cannot be opened.
 
-use host_rt::Runtime;
-use host_rt::RuntimeError;
-use host_rt::device::DeviceError;
+use revoff_host::Runtime;
+use revoff_host::RuntimeError;
+use revoff_host::device::DeviceError;
 
 /// The error of opening a device.
 pub(crate) fn refusal(device: &str) -> DeviceError {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use conformance::{Target, process};
 use conformance_calls::Outcome;
-use host_rt::Runtime;
+use revoff_host::Runtime;
 
 use crate::image::image;
 use crate::maps::probing;
 use crate::raw::{Form, Where, perform};
 use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
-use host_rt::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::map_kind::MapKind;
 
 pub(crate) const TESTS: &[Test] = &[
     test!(threads_end_with_the_runtime).alone(),
@@ -48,7 +48,7 @@ fn threads_end_with_the_runtime(target: &Target) {
         let session = Session::new(target, &acting_or(|_| Err("no".to_owned())));
         session.act((4, 4), 1, 0, 3).1.unwrap_err();
         let outcomes = session.zeroed::<Outcome>(4);
-        let args: [&dyn host_rt::KernelArg; 3] = [&1u64, &0u32, &outcomes];
+        let args: [&dyn revoff_host::KernelArg; 3] = [&1u64, &0u32, &outcomes];
         session.run("call_and_trap", (2, 2), &args).unwrap_err();
     }
     assert!(process::settle(process::threads, threads) <= threads);

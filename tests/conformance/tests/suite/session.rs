@@ -2,9 +2,9 @@
 
 use conformance::Target;
 use conformance_calls::{Act, Outcome};
-use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
-use host_rt::device::Queue;
-use host_rt::{
+use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use revoff_host::device::Queue;
+use revoff_host::{
     Builder, DeviceBuffer, Functions, Grid, Image, KernelArg, Launch, LaunchError, Program, Report,
     Runtime,
 };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::{Nothing, Tally};
-use host_rt::{DeviceBuffer, Functions, Launch};
+use revoff_host::{DeviceBuffer, Functions, Launch};
 
 use crate::session::{Session, read};
 use crate::{Test, test};

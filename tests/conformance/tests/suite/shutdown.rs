@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use conformance::Target;
 use conformance_calls::Outcome;
-use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, LaunchError};
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{CallError, LaunchError};
 
 use crate::session::{Session, acting, read};
 use crate::{Test, test};

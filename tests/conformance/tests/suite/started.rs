@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance_calls::{Act, Note, Outcome, Pair, WriteForms};
-use host_rt::shared_abi::status::Status;
-use host_rt::{CallError, Functions, LaunchError};
+use revoff_host::shared_abi::status::Status;
+use revoff_host::{CallError, Functions, LaunchError};
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 

@@ -4,9 +4,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use conformance::Target;
-use host_rt::shared_abi::wire::WireKind;
-use host_rt::task::{self, Access, Options, Resolve};
-use host_rt::{DeviceBuffer, Error, RuntimeError};
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::task::{self, Access, Options, Resolve};
+use revoff_host::{DeviceBuffer, Error, RuntimeError};
 
 use crate::session::read;
 use crate::tasks::{GRID, Kernels, WORDS, block, mixed};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance::process::threads;
-use host_rt::task::{self, Options, Resolve, TaskError};
-use host_rt::{DeviceBuffer, Error, Grid, Kernel};
+use revoff_host::task::{self, Options, Resolve, TaskError};
+use revoff_host::{DeviceBuffer, Error, Grid, Kernel};
 
 use crate::gate::Gate;
 use crate::session::{Session, acting_or, read};

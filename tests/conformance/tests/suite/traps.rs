@@ -2,7 +2,7 @@
 
 use conformance::Target;
 use conformance_calls::Outcome;
-use host_rt::LaunchError;
+use revoff_host::LaunchError;
 
 use crate::session::{Session, acting, acting_or, read};
 use crate::{Test, test};
@@ -17,7 +17,7 @@ pub(crate) const TESTS: &[Test] = &[
 
 fn trap(session: &Session, grid: (u32, u32), victim: u32) -> (Vec<Outcome>, LaunchError) {
     let outcomes = session.zeroed::<Outcome>((grid.0 * grid.1) as usize);
-    let args: [&dyn host_rt::KernelArg; 3] = [&1u64, &victim, &outcomes];
+    let args: [&dyn revoff_host::KernelArg; 3] = [&1u64, &victim, &outcomes];
     let error = session.run("call_and_trap", grid, &args).unwrap_err();
     (read(&outcomes), error)
 }

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use conformance::Target;
 use conformance_calls::{Pair, ReadForms, WriteForms};
-use host_rt::{Functions, KernelArg};
+use revoff_host::{Functions, KernelArg};
 
 use crate::probe::Probe;
 use crate::raw::{Form, Where, perform_as, words};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
-use host_rt::shared_abi::map_kind::MapKind;
-use host_rt::shared_abi::status::Status;
+use revoff_host::shared_abi::map_kind::MapKind;
+use revoff_host::shared_abi::status::Status;
 
 pub(crate) const TESTS: &[Test] = &[
     test!(all_forms),
@@ -130,7 +130,7 @@ fn a_call_that_does_not_fit_its_declaration(target: &Target) {
     let call = conformance_calls::RawCall {
         func: words(&session).act,
         device: -2,
-        flags: host_rt::shared_abi::gomp::REVOFF_FLAG_STATUS,
+        flags: revoff_host::shared_abi::gomp::REVOFF_FLAG_STATUS,
         ..Default::default()
     };
     let data = session.zeroed::<u64>(8);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use conformance::{Target, process};
 use conformance_calls::Pair;
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places, other};
-use host_rt::image::ImageError;
-use host_rt::{Functions, Grid, LaunchError, RuntimeError, Transfers};
+use revoff_host::image::ImageError;
+use revoff_host::{Functions, Grid, LaunchError, RuntimeError, Transfers};
 
 use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
@@ -241,7 +241,7 @@ fn the_same_memory_goes_once(target: &Target) {
 fn addresses_keep_their_alignment(target: &Target) {
     let session = session(target);
     let words: Vec<u64> = (0..100).collect();
-    let bytes = host_fn::zerocopy::IntoBytes::as_bytes(&words[..]);
+    let bytes = revoff_fn::zerocopy::IntoBytes::as_bytes(&words[..]);
     for skip in [0, 1, 3, 8, 11] {
         let mapped = session.runtime.map_to(&bytes[skip..]).unwrap();
         let places = run_places(&session, &mapped, &words[5..], &[]);

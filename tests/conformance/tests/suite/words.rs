@@ -6,8 +6,8 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use conformance::{Target, child};
-use host_rt::targets::count::Count;
-use host_rt::{DeviceBuffer, Functions, Grid, Kernel, LaunchError, Report, RuntimeError};
+use revoff_host::targets::count::Count;
+use revoff_host::{DeviceBuffer, Functions, Grid, Kernel, LaunchError, Report, RuntimeError};
 
 use crate::c_image::lookup;
 use crate::image::{c_plain, c_words};

@@ -5,16 +5,16 @@
     feature(abi_gpu_kernel)
 )]
 
-use device_rt::thread;
 use mpi_calls::{
     ANY, Neighbor, Operation, allreduce, barrier, broadcast, exchange, irecv, isend, mpi_irecv,
     mpi_wait, rank, recv, reduce, send, sendrecv, size,
 };
+use revoff_device::thread;
 
-device_rt::image!();
+revoff_device::image!();
 
 /// Rank 0 gets a message from each other, in any order, and answers.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn messages() {
     let (me, ranks) = (rank().unwrap(), size().unwrap());
     if me > 0 {
@@ -39,7 +39,7 @@ pub fn messages() {
 }
 
 /// Each sends to the next, without waiting, and long messages.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub unsafe fn requests(memory: *mut u64, count: u64) {
     let count = count as usize;
     // SAFETY: the launcher provides twice as many words.
@@ -67,7 +67,7 @@ pub unsafe fn requests(memory: *mut u64, count: u64) {
 }
 
 /// All ranks together, one thread of each.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn together() {
     let (me, ranks) = (rank().unwrap(), size().unwrap());
     barrier().unwrap();
@@ -96,7 +96,7 @@ pub fn together() {
 }
 
 /// Each thread talks to the thread of its number on the next rank.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn threads() {
     let (me, ranks, tag) = (rank().unwrap(), size().unwrap(), thread::global());
     let sending = isend((me + 1) % ranks, tag, &[tag, me]).unwrap();
@@ -129,7 +129,7 @@ pub fn threads() {
 }
 
 /// Receives less than was sent.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn too_long() {
     let me = rank().unwrap();
     let sending = isend(me, 3, &[1u8; 100]).unwrap();
@@ -138,7 +138,7 @@ pub fn too_long() {
 }
 
 /// Calls that make no sense.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn nonsense() {
     assert!(send(1000, 0, &[0u8]).is_err());
     assert!(send(ANY, 0, &[0u8]).is_err());
@@ -148,7 +148,7 @@ pub fn nonsense() {
 }
 
 /// Begins to receive more than there may be.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn hoard() {
     const GIB: u64 = 1 << 30;
     let me = rank().unwrap();
@@ -165,7 +165,7 @@ pub fn hoard() {
 }
 
 /// Waits for a message that nobody sends.
-#[device_rt::kernel]
+#[revoff_device::kernel]
 pub fn never() {
     let _ = recv(ANY, 5, &mut [0u8]);
 }

@@ -65,7 +65,7 @@ fn bitcode() {
         let why = said(&mut compile(&tools.clang, &flags, &code_object));
         assert!(why.contains("GOMP_target_ext"), "{arch}: {why}");
 
-        let bitcode = piece(root(), arch, "revoff_device.bc");
+        let bitcode = piece(root(), arch, "revoff_piece.bc");
         let mut linking = compile(&tools.clang, &flags, &code_object);
         run(link_bitcode(&mut linking, &bitcode));
         check_linked(&code_object, "hello", &FUNCTIONS);
@@ -90,7 +90,7 @@ fn bitcode_by_the_linker() {
         let code_object = out.join(format!("hello.{arch}.hsaco"));
         let why = said(&mut tools.link(arch, &[&object], &code_object));
         assert!(why.contains("GOMP_target_ext"), "{arch}: {why}");
-        let bitcode = piece(root(), arch, "revoff_device.bc");
+        let bitcode = piece(root(), arch, "revoff_piece.bc");
         run(&mut tools.link(arch, &[&object, &bitcode], &code_object));
         check_linked(&code_object, "hello", &FUNCTIONS);
         tools.registers(&code_object).expect(arch);

@@ -40,7 +40,7 @@ fn bitcode() {
         let why = is_linked(&ptx, "hello", &FUNCTIONS).expect_err("nothing is linked");
         assert!(why.contains("GOMP_target_ext"), "{arch}: {why}");
 
-        let bitcode = piece(root(), arch, "revoff_device.bc");
+        let bitcode = piece(root(), arch, "revoff_piece.bc");
         let mut linking = compile(&clang, &borrowed(&flags), &ptx);
         run(link_bitcode(&mut linking, &bitcode));
         check_linked(&ptx, "hello", &FUNCTIONS);
@@ -84,8 +84,8 @@ fn ptx() {
         run(&mut compile(&clang, &borrowed(&flags(arch, version)), &ptx));
         let kernel = assemble(&ptx, &format!("hello.{arch}.o"));
         let device_rt = assemble(
-            &piece(root(), arch, "revoff_device.ptx"),
-            &format!("revoff_device.{arch}.o"),
+            &piece(root(), arch, "revoff_piece.ptx"),
+            &format!("revoff_piece.{arch}.o"),
         );
         let cubin = out.join(format!("hello.{arch}.cubin"));
         let link = || {
@@ -120,7 +120,7 @@ fn cuda() {
         "-nocudalib",
         "-S",
     ];
-    let bitcode = piece(root(), "sm_70", "revoff_device.bc");
+    let bitcode = piece(root(), "sm_70", "revoff_piece.bc");
     run(link_bitcode(&mut compile(&clang, &flags, &ptx), &bitcode));
     check_linked(&ptx, "hello", &FUNCTIONS);
 }

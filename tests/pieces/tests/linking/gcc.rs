@@ -78,7 +78,7 @@ fn the_linker_of_nvptx_tools() {
     }
 
     // The piece for other compilers defines the control variables; it is an object, not an archive.
-    let plain = piece(root(), "sm_35", "revoff_device.ptx");
+    let plain = piece(root(), "sm_35", "revoff_piece.ptx");
     run(&mut link(&[&caller, &plain], None));
 
     // Without these lines the linker finds no symbols.
@@ -97,7 +97,7 @@ fn the_archive_lists_its_symbols() {
     let Some(nm) = tool(TEST, "nvptx-none-nm", "nvptx-tools of trixie or newer") else {
         return;
     };
-    for name in [ARCHIVE, "revoff_device.ptx"] {
+    for name in [ARCHIVE, "revoff_piece.ptx"] {
         let listed = run(nm.command().arg(piece(root(), "sm_35", name)));
         for symbol in ["T GOMP_target_ext", "D __revoff_runtime"] {
             assert!(listed.contains(symbol), "{name}: no {symbol} in\n{listed}");

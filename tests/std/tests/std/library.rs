@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use host_rt::{Functions, Image, ProgramLimits, Services, ServicesError};
+use revoff_host::{Functions, Image, ProgramLimits, Services, ServicesError};
 use std_tests::{CHECKS, command, shown};
 
 /// A text that others write.
@@ -43,7 +43,7 @@ fn image() -> Image {
 /// A program that has ended.
 struct Ended {
     services: Arc<Services>,
-    launch: host_rt::Result<()>,
+    launch: revoff_host::Result<()>,
     stdout: String,
     stderr: String,
 }

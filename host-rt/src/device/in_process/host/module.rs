@@ -30,8 +30,8 @@ fn refusal(reason: &str, path: &str) -> String {
         || reason.contains("symbol: revoff_")
     {
         return format!(
-            "{reason}: link the image with librevoff_device.a (docs/linking.md); in Rust, call \
-             `device_rt::image!()` in the root of the kernel crate"
+            "{reason}: link the image with librevoff_piece.a (docs/linking.md); in Rust, call \
+             `revoff_device::image!()` in the root of the kernel crate"
         );
     }
     reason.to_owned()

@@ -1,6 +1,6 @@
 //! Lists of dependences.
 
-use host_rt::task::{Access, merged};
+use revoff_host::task::{Access, merged};
 
 use crate::abi::libomp::{ALL_MEMORY, Dependence, IN, IN_OUT_SET, MUTEX_IN_OUT_SET};
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use host_rt::device::{Event, EventState};
+use revoff_host::device::{Event, EventState};
 
 use super::address::TaskAddress;
 use super::kind::TaskKind;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-use host_rt::device::Event;
+use revoff_host::device::Event;
 
 use super::kind::TaskKind;
 use super::record::Record;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use host_rt::task::Locations;
+use revoff_host::task::Locations;
 
 use super::lists::Depends;
 use super::record::Record;

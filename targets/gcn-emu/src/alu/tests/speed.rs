@@ -1,4 +1,4 @@
-//! The time of a wave: `cargo test --release -p gcn-emu speed -- --ignored --nocapture`.
+//! The time of a wave: `cargo test --release -p revoff-gcn-emu speed -- --ignored --nocapture`.
 
 use std::hint::black_box;
 use std::time::Instant;
