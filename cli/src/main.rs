@@ -9,12 +9,14 @@ mod inspect;
 mod new;
 mod options;
 mod output;
+mod pieces;
 mod run;
 mod test;
 mod top;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use crate::options::{Command, Options};
@@ -40,6 +42,7 @@ fn command(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Build(options) => build::run(options),
         Command::New(options) => new::run(options),
+        Command::Pieces(options) => pieces::run(options),
         Command::Test(options) => return test::run(options),
         Command::Devices(options) => devices::run(options),
         Command::Emulate(options) => return emulate::run(options),
@@ -52,6 +55,8 @@ fn command(command: &Command) -> anyhow::Result<ExitCode> {
             clap_complete::generate(*shell, &mut Options::command(), "revoff", &mut script);
             output::print(&String::from_utf8(script)?)
         }
+        Command::Man { folder } => clap_mangen::generate_to(Options::command(), folder)
+            .with_context(|| folder.display().to_string()),
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,10 @@
 //! The command line: its subcommands.
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
-use crate::{bench, build, devices, emulate, inspect, new, run, test, top};
+use crate::{bench, build, devices, emulate, inspect, new, pieces, run, test, top};
 
 /// Reverse offload: kernels that call functions on the host.
 ///
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Build(build::Options),
     /// Create a program that runs on devices and on this machine
     New(new::Options),
+    /// Print the folder with what other compilers link into images
+    Pieces(pieces::Options),
     /// Run the program of a crate on a device, or a kernel of an image
     Run(run::Options),
     /// Run the tests of a crate on a device
@@ -62,5 +66,11 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write the manual pages, for packages
+    #[command(hide = true)]
+    Man {
+        /// The folder for them
+        folder: PathBuf,
     },
 }

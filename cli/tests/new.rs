@@ -1,11 +1,13 @@
-//! `revoff new --kernel`: its files are those of the example in README.md, which the examples' tests build and run.
+//! `revoff new`: the files of `--kernel` are those of the example in README.md, which the examples' tests build and
+//! run; those of `--c` are built and run here.
 
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
-use common::{revoff, run, scratch};
+use common::{Ended, revoff, run, scratch};
 
 /// The manifest of a created crate, as cargo reads it.
 fn metadata(folder: &Path) -> serde_json::Value {
@@ -64,4 +66,65 @@ fn a_kernel_has_the_files_of_the_readme() {
     let mut command = revoff();
     run(command.args(["new", "--kernel"]).arg(&inside)).refused(&["is a workspace"]);
     assert!(!inside.exists());
+}
+
+/// Runs `make run` in a folder with the built command.
+fn make(folder: &Path, device: &str, cache: &Path) -> Ended {
+    let mut make = std::process::Command::new("make");
+    make.args(["--silent", "run"]).current_dir(folder);
+    make.arg(format!("REVOFF={}", env!("CARGO_BIN_EXE_revoff")));
+    make.arg(format!("DEVICE={device}"));
+    run(make.env("REVOFF_CACHE", cache))
+}
+
+#[test]
+fn a_kernel_in_c_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, cache) = (folder.path().join("sum"), scratch("pieces"));
+    let mut command = revoff();
+    command.args(["new", "--c"]).arg(&program);
+    assert_eq!(run(&mut command).code, Some(0));
+    run(&mut command).refused(&["sum exists already"]);
+    if !has("make") {
+        note("SKIPPED a kernel in C: no make");
+        return;
+    }
+
+    let bytes = fs::read(program.join("kernel.c")).expect("kernel.c");
+    let sum: u64 = bytes.iter().map(|&byte| u64::from(byte)).sum();
+    let ended = make(&program, "host", &cache);
+    assert_eq!(ended.stdout, format!("{sum}\n"), "{}", ended.stderr);
+
+    if !has("clang-22") {
+        note("SKIPPED a kernel in C for GPUs: no clang-22");
+        return;
+    }
+    for device in ["emu:sm_70", "emu:gfx90a"] {
+        let ended = make(&program, device, &cache);
+        if ended
+            .stderr
+            .contains("no Rust toolchain here can build for GPUs")
+        {
+            note("SKIPPED a kernel in C for GPUs: no Rust toolchain that builds for GPUs");
+            return;
+        }
+        assert_eq!(
+            ended.stdout,
+            format!("{sum}\n"),
+            "{device}: {}",
+            ended.stderr
+        );
+    }
+}
+
+/// Whether there is such a command.
+fn has(command: &str) -> bool {
+    std::process::Command::new(command)
+        .arg("--version")
+        .output()
+        .is_ok()
+}
+
+fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -10,15 +10,17 @@ use crate::device::clean;
 use crate::error::{BuildError, io_at};
 use crate::messages;
 use crate::program::cache;
+use crate::sources::{installed, sources};
 use crate::version_script::{STAYS_LOADED, link_with_versions};
 
-/// The workspace with the libraries.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
 /// The packages of the libraries.
 const PACKAGES: [&str; 3] = ["libcuda", "libcudart", "libhsa"];
 
 /// The variable that names a folder with the libraries, which are then not built.
 const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
+
+/// The folder with them in an installed package.
+const PACKAGED: &str = "lib/revoff/emulated";
 
 /// Cargo's name of the driver.
 const DRIVER: &str = "libcuda_emulated.so";
@@ -36,7 +38,7 @@ struct Linked {
     name: &'static str,
     /// The static library that it is linked from.
     archive: &'static str,
-    /// The versions of its symbols.
+    /// The versions of its symbols, among the sources.
     versions: &'static str,
     options: &'static [&'static str],
 }
@@ -45,19 +47,13 @@ const LINKED: [Linked; 2] = [
     Linked {
         name: SHARED,
         archive: RUNTIME,
-        versions: concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../targets/cuda-emu/libcudart/versions.map"
-        ),
+        versions: "targets/cuda-emu/libcudart/versions.map",
         options: &[],
     },
     Linked {
         name: ROCR,
         archive: "libhsa_emulated.a",
-        versions: concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../targets/hsa-emu/libhsa/versions.map"
-        ),
+        versions: "targets/hsa-emu/libhsa/versions.map",
         options: &[STAYS_LOADED],
     },
 ];
@@ -88,7 +84,7 @@ const NAMES: [(&str, &str); 7] = [
 ];
 
 /// Builds `libcuda.so.1`, `libcudart.so.12` and `libhsa-runtime64.so.1`, where that is not done yet, and returns the
-/// folder that has nothing else. The environment may name another one.
+/// folder that has nothing else. An installed package has them; the environment may name another folder.
 ///
 /// # Errors
 /// They cannot be built, or the folder cannot be written.
@@ -104,14 +100,19 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
             ))),
         };
     }
+    let packaged = installed().map(|prefix| prefix.join(PACKAGED));
+    if let Some(folder) = packaged.filter(|folder| folder.is_dir()) {
+        return Ok(folder);
+    }
+    let sources = sources()?;
     let target = cache()?.join("emulated");
     if !target.exists() {
         messages::note("Building the emulated drivers, which are kept");
     }
-    build(&target)?;
+    build(&sources, &target)?;
     let release = target.join("release");
     for object in &LINKED {
-        object.link(&release)?;
+        object.link(&sources, &release)?;
     }
     let folder = target.join("lib");
     fs::create_dir_all(&folder).map_err(io_at(&folder))?;
@@ -127,7 +128,7 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     Ok(folder)
 }
 
-fn build(target: &Path) -> Result<(), BuildError> {
+fn build(sources: &Path, target: &Path) -> Result<(), BuildError> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     clean(&mut command);
@@ -135,7 +136,8 @@ fn build(target: &Path) -> Result<(), BuildError> {
         command.env_remove(name);
     }
     command.args(["build", "--release", "--quiet", "--locked"]);
-    command.args(["--manifest-path", SOURCES]);
+    let manifest = sources.join("Cargo.toml");
+    command.arg("--manifest-path").arg(&manifest);
     for package in PACKAGES {
         command.args(["--package", package]);
     }
@@ -143,7 +145,8 @@ fn build(target: &Path) -> Result<(), BuildError> {
     let status = command.status().map_err(io_at(Path::new("cargo")))?;
     if !status.success() {
         return Err(BuildError::Request(format!(
-            "the emulated drivers were not built (from {SOURCES}): cargo has said why"
+            "the emulated drivers were not built (from {}): cargo has said why",
+            manifest.display()
         )));
     }
     Ok(())
@@ -151,14 +154,14 @@ fn build(target: &Path) -> Result<(), BuildError> {
 
 impl Linked {
     /// Links it, unless that was done after its library was built.
-    fn link(&self, release: &Path) -> Result<(), BuildError> {
+    fn link(&self, sources: &Path, release: &Path) -> Result<(), BuildError> {
         let (library, shared) = (release.join(self.archive), release.join(self.name));
-        let versions = Path::new(self.versions);
-        if is_up_to_date(&shared, &[&library, versions])? {
+        let versions = sources.join(self.versions);
+        if is_up_to_date(&shared, &[&library, &versions])? {
             return Ok(());
         }
         let new = release.join(format!("{}.{}", self.name, std::process::id()));
-        link_with_versions(&library, versions, self.name, self.options, &new)?;
+        link_with_versions(&library, &versions, self.name, self.options, &new)?;
         fs::rename(&new, &shared).map_err(io_at(&shared))
     }
 }

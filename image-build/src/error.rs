@@ -22,6 +22,13 @@ pub enum BuildError {
         /// Each candidate, with the reason why it is unsuitable.
         tried: Vec<String>,
     },
+    /// The sources from which `std` for devices is built are missing.
+    #[error(
+        "{}: the sources of this project, with which `revoff` was built, are gone: clone them again and \
+         `cargo install --path cli` there, or install the package, which contains them",
+        .0.display()
+    )]
+    NoSources(PathBuf),
     /// The platform layer does not fit the toolchain's standard library.
     #[error(
         "the platform layer for std on a device fits the standard library of Rust {supported}, not that of \

@@ -36,8 +36,10 @@ mod host;
 mod krate;
 mod messages;
 mod piece;
+pub mod pieces;
 pub mod program;
 mod script;
+mod sources;
 mod version_script;
 mod work;
 
@@ -47,6 +49,7 @@ pub use file::{Images, images, write_file};
 pub use host::{c_image, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
+pub use sources::sources;
 pub use version_script::{STAYS_LOADED, link_with_versions};
 pub use work::WORK;
 

@@ -4,6 +4,7 @@ mod abi;
 mod check_abi;
 mod check_deps;
 mod check_layers;
+mod dist;
 mod finding;
 mod headers;
 mod images;
@@ -31,6 +32,8 @@ enum Task {
     CheckDeps,
     /// Modules import from layers below them, and no import cycle spans folders
     CheckLayers,
+    /// Builds the packages for people without this repository
+    Dist(dist::Options),
     /// Writes shared-abi/include/revoff_abi.h
     Headers {
         /// Fail if it is stale instead
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Task::CheckAbi => check_abi::run(&root),
         Task::CheckDeps => check_deps::run(&root),
         Task::CheckLayers => check_layers::run(&root),
+        Task::Dist(options) => dist::run(&root, &options),
         Task::Headers { check: true } => headers::check(&root),
         Task::Headers { check: false } => headers::write(&root),
         Task::Images(options) => images::run(&root, &options),

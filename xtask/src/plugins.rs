@@ -69,10 +69,17 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
-    let out = root.join(&options.out);
-    std::fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
-    let built = build(root, options.debug)?;
-    let mut said = Vec::new();
+    let profile = if options.debug { "dev" } else { "release" };
+    let made = put(root, profile, &root.join(&options.out))?;
+    let made = made.iter().map(|path| path.display().to_string());
+    Ok(made.collect::<Vec<_>>().join("\n"))
+}
+
+/// Builds the plugins with one of Cargo's profiles and puts them into the folder `out`; returns their paths.
+pub(crate) fn put(root: &Path, profile: &str, out: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(out).with_context(|| format!("making {}", out.display()))?;
+    let built = build(root, profile, &["--lib"])?;
+    let mut made = Vec::new();
     for plugin in PLUGINS {
         let name = plugin.built;
         let from = built
@@ -80,7 +87,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
             .find(|file| file.ends_with(name))
             .with_context(|| format!("{} builds no {name}", plugin.package))?;
         let to = out.join(plugin.loaded);
-        let folder = to.parent().unwrap_or(&out);
+        let folder = to.parent().unwrap_or(out);
         std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         // Replaces the old file instead of writing to it, since running programs may have loaded
         // it.
@@ -95,27 +102,27 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
                     .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
             }
         }
-        said.push(to.display().to_string());
+        made.push(to);
     }
-    Ok(said.join("\n"))
+    Ok(made)
 }
 
-/// Builds the plugins; returns the paths of all files that Cargo made.
-fn build(root: &Path, debug: bool) -> anyhow::Result<Vec<PathBuf>> {
+/// Builds what `targets` chooses of the plugins' packages and of the command's; returns the paths of all files that
+/// Cargo made.
+pub(crate) fn build(root: &Path, profile: &str, targets: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root);
-    cargo.args([
-        "build",
-        "--lib",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
+    cargo.args(["build", "--profile", profile]).args(targets);
+    cargo.args(["--message-format", "json-render-diagnostics"]);
     // Whoever names packages gets their dependencies with fewer features than `cargo test` has
     // compiled, and so compiles them again.
-    if !debug {
-        cargo.arg("--release");
-        for plugin in PLUGINS {
-            cargo.args(["--package", plugin.package]);
+    if profile != "dev" {
+        for package in PLUGINS
+            .map(|plugin| plugin.package)
+            .iter()
+            .chain(&["revoff-cli"])
+        {
+            cargo.args(["--package", package]);
         }
     }
     let output = cargo

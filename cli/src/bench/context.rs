@@ -13,7 +13,7 @@ use super::options::Options;
 use super::os_threads;
 use super::watchdog::Watchdog;
 
-/// The images for the `host` device, in the command itself.
+/// The images for the `host` device, in the command itself; empty if it was built without the repository.
 static KERNELS: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH"));
 static QUIET: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH_QUIET"));
 
@@ -41,7 +41,9 @@ impl Bench {
         let is_host = is_host(&*device);
         let image = match &options.image {
             Some(file) => open(file, &arch)?,
-            None if is_host => Image::from_bytes("the benchmark's image", KERNELS)?,
+            None if is_host && !KERNELS.is_empty() => {
+                Image::from_bytes("the benchmark's image", KERNELS)?
+            }
             None => anyhow::bail!(
                 "the command carries no kernels for {} ({arch}): name an image by --image, and \
                  one without the runtime by --quiet-image. {}",
@@ -51,7 +53,9 @@ impl Bench {
         };
         let quiet = match &options.quiet_image {
             Some(file) => Some(open(file, &arch)?),
-            None if is_host => Some(Image::from_bytes("the image without the runtime", QUIET)?),
+            None if is_host && !QUIET.is_empty() => {
+                Some(Image::from_bytes("the image without the runtime", QUIET)?)
+            }
             None => None,
         };
         Ok(Self {

@@ -1,5 +1,6 @@
 //! `revoff new`: creates a program.
 
+mod c;
 mod kernel;
 
 use std::env;
@@ -25,18 +26,28 @@ its own, as have the declarations that both share:
 
   revoff new --kernel sum
   cd sum
-  cargo run")]
+  cargo run
+
+With --c, a kernel in C, its host functions in C, and a Makefile:
+
+  revoff new --c sum
+  cd sum
+  make run")]
 pub(crate) struct Options {
     /// The folder
     path: PathBuf,
 
     /// The name of the crate [default: that of the folder]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "c")]
     name: Option<String>,
 
     /// A program with a kernel, instead of one that runs on the device itself
     #[arg(long)]
     kernel: bool,
+
+    /// A kernel in C
+    #[arg(long, conflicts_with = "kernel")]
+    c: bool,
 }
 
 /// The program. It differs from cargo's in that it says where it runs.
@@ -44,6 +55,11 @@ const MAIN: &str = include_str!("main.rs");
 
 /// Creates a program.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if options.c {
+        c::create(&options.path)?;
+        created(options, "make run");
+        return Ok(());
+    }
     if options.kernel {
         kernel::check(&options.path)?;
     }
@@ -70,7 +86,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         fs::write(&main, MAIN).with_context(|| main.display().to_string())?;
         "revoff run --device emu"
     };
+    created(options, run);
+    Ok(())
+}
+
+fn created(options: &Options, run: &str) {
     let path = options.path.display();
     output::note(&format!("Created {path}; to run it: cd {path} && {run}\n"));
-    Ok(())
 }

@@ -16,12 +16,10 @@ use super::target::StdTarget;
 use crate::device::{Toolchain, clean, code_flags, small_code_flags};
 use crate::error::{BuildError, io_at};
 use crate::messages;
+use crate::sources::sources;
 
 /// The environment variable that names the folder in which standard libraries are kept.
 pub const CACHE: &str = "REVOFF_CACHE";
-
-/// The sources of the device side, which are compiled for each architecture.
-const DEVICE_STD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-std");
 
 /// The file in a sysroot that changes with its contents: the crate that builds it compares it.
 const BUILT: &str = "lib/rustlib/revoff/.rustc-build-sysroot-hash";
@@ -68,7 +66,8 @@ impl Sysroot {
             lock.lock().map_err(io_at(&lock_path))?;
         }
 
-        let device_std = Path::new(DEVICE_STD);
+        // The device side, which is compiled for each architecture.
+        let device_std = sources()?.join("device-std");
         let library = folder.join("library");
         let overlaid = folder.join("overlay.of");
         let overlay_dir = device_std.join("overlay");
@@ -114,7 +113,7 @@ impl Sysroot {
             },
         };
         sysroot.build_std(toolchain, target, &library)?;
-        sysroot.build_device_std(toolchain, target, device_std)?;
+        sysroot.build_device_std(toolchain, target, &device_std)?;
         Ok(sysroot)
     }
 

@@ -142,13 +142,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
         .collect();
     let mut said = table::print(&rows);
     if pieces_are_made {
-        pieces::put_headers(root, &pieces)?;
+        revoff_build::pieces::put_headers(root, &pieces)?;
         for arch in &arches {
             let openmp = &options.openmp;
             openmp.put(root, arch, &pieces.join(arch.name), &out)?;
         }
         if options.pieces {
-            pieces::put_for_host(root, &pieces)?;
+            revoff_build::pieces::put_for_host(root, &pieces)?;
         }
         said += &format!("pieces to link in {}\n", pieces.display());
     }

@@ -21,35 +21,9 @@ pub(crate) enum Piece {
     Archive(&'static str),
 }
 
-const HEADERS: [&str; 4] = [
-    "revoff.h",
-    "revoff_abi.h",
-    "revoff_openmp.h",
-    "revoff_rpc.h",
-];
-
 /// The folder for the pieces.
 pub(crate) fn folder(out: &Path) -> PathBuf {
     out.join("pieces")
-}
-
-/// Copies the headers for C code to `pieces`.
-pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
-    let include = pieces.join("include");
-    make(&include)?;
-    for name in HEADERS {
-        copy(
-            &root.join("shared-abi/include").join(name),
-            &include.join(name),
-        )?;
-    }
-    Ok(())
-}
-
-/// Puts the libraries for images for the `host` device into `pieces`.
-pub(crate) fn put_for_host(root: &Path, pieces: &Path) -> Result<()> {
-    revoff_build::host_library(&root.join("device-rt/linkable"), &pieces.join("host"))?;
-    Ok(())
 }
 
 impl Piece {
@@ -60,20 +34,16 @@ impl Piece {
         pieces: &Path,
         libgomp: Option<&Member<String>>,
     ) -> Result<()> {
-        let folder = pieces.join(image.arch.name);
-        make(&folder)?;
         match self {
-            Self::Plain => {
-                for file in image.ptx.iter().chain([&image.bitcode]) {
-                    copy(file, &folder.join(file.file_name().unwrap_or_default()))?;
-                }
-                Ok(())
-            }
+            Self::Plain => Ok(revoff_build::pieces::put(image, pieces)?),
             Self::Archive(name) => {
                 let ptx = image
                     .ptx
                     .as_deref()
                     .with_context(|| format!("{name} is PTX, which {} has not", image.arch.name))?;
+                let folder = pieces.join(image.arch.name);
+                fs::create_dir_all(&folder)
+                    .with_context(|| format!("cannot make {}", folder.display()))?;
                 archive(ptx, libgomp, &folder.join(name))
             }
         }
@@ -98,14 +68,4 @@ fn archive(ptx: &Path, libgomp: Option<&Member<String>>, to: &Path) -> Result<()
         })
     };
     write().with_context(|| format!("cannot put {} into {}", ptx.display(), to.display()))
-}
-
-fn make(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to)
-        .map(drop)
-        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }

@@ -2,12 +2,9 @@
 //! of the example in README.md.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, ensure};
-
-/// The sources of this project, on which the crates depend.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Checks that a folder lies in no workspace: the program becomes one, and workspaces cannot be nested.
 pub(super) fn check(folder: &Path) -> anyhow::Result<()> {
@@ -26,7 +23,8 @@ pub(super) fn check(folder: &Path) -> anyhow::Result<()> {
 
 /// Adds the crates to the new program in a folder.
 pub(super) fn add(folder: &Path) -> anyhow::Result<()> {
-    let sources = sources()?;
+    // The crates depend on them.
+    let sources = revoff_build::sources()?;
     let manifest = folder.join("Cargo.toml");
     let text = read(&manifest)?;
     let name = text.lines().find_map(|line| line.strip_prefix("name = "));
@@ -69,17 +67,6 @@ pub(super) fn add(folder: &Path) -> anyhow::Result<()> {
         write(&folder.join(path), content)?;
     }
     Ok(())
-}
-
-fn sources() -> anyhow::Result<PathBuf> {
-    let sources = fs::canonicalize(SOURCES).unwrap_or_else(|_| PathBuf::from(SOURCES));
-    ensure!(
-        sources.join("host-rt/Cargo.toml").is_file(),
-        "{}: the sources of this project, from which `revoff` was built and on which a kernel depends, are gone: \
-         clone them again, and `cargo install --path cli` there",
-        sources.display()
-    );
-    Ok(sources)
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

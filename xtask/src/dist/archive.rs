@@ -1,0 +1,29 @@
+//! The archive.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// Packs a folder; the same content gives the same file. `level` is how well xz compresses, from 0 to 9.
+pub(super) fn write(folder: &Path, to: &Path, level: u32) -> Result<PathBuf> {
+    let mut tar = Command::new("tar");
+    tar.env("XZ_OPT", format!("-{level}"));
+    tar.args([
+        "--sort=name",
+        "--owner=0",
+        "--group=0",
+        "--numeric-owner",
+        "--mtime=@0",
+    ]);
+    tar.args(["--mode=u+rw,go-w,a+rX", "--xz", "-cf"]).arg(to);
+    tar.arg("-C").arg(folder.parent().unwrap_or(folder));
+    tar.arg(folder.file_name().context("the package has a name")?);
+    let status = tar.status().context("cannot run tar")?;
+    ensure!(
+        status.success(),
+        "tar has not written {}: {status}",
+        to.display()
+    );
+    Ok(to.to_owned())
+}
