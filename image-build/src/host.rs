@@ -44,8 +44,7 @@ pub fn c_image(
         return Artifact::at(path);
     }
     let root = manifest_dir();
-    emit("rerun-if-env-changed=CC");
-    let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let compiler = c_compiler();
     let mut command = Command::new(&compiler);
     // -Bsymbolic: an image's calls go to its own runtime, even if the process has another
     // `GOMP_target_ext`.
@@ -80,6 +79,19 @@ pub fn c_image(
         &format!("the C compiler `{compiler}` (set CC, or install gcc)"),
     );
     Artifact::at(path)
+}
+
+/// The C compiler for the target of the crate under construction: as build scripts ask for it, by a variable for the
+/// target, such as `CC_aarch64_unknown_linux_gnu`, or else by `CC`.
+fn c_compiler() -> String {
+    let named = format!("CC_{}", var("TARGET").replace('-', "_"));
+    let mut names = [named.as_str(), "CC"].into_iter();
+    names
+        .find_map(|name| {
+            emit(&format!("rerun-if-env-changed={name}"));
+            env::var(name).ok()
+        })
+        .unwrap_or_else(|| "cc".to_owned())
 }
 
 fn crate_as(dir: &Path, crate_type: &str) -> Artifact {

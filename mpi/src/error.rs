@@ -111,7 +111,9 @@ impl MpiError {
         // SAFETY: the text has room for MPI_MAX_ERROR_STRING bytes. MPI allows this call with any code.
         unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut len) };
         let bytes = text.iter().take(usize::try_from(len).unwrap_or(0));
-        let bytes: Vec<u8> = bytes.map(|&byte| byte.cast_unsigned()).collect();
+        let bytes: Vec<u8> = bytes
+            .map(|&byte| u8::from_ne_bytes(byte.to_ne_bytes()))
+            .collect();
         Self::Failed {
             what,
             reason: String::from_utf8_lossy(&bytes).into_owned(),

@@ -126,7 +126,9 @@ pub(super) fn isa(rocr: &Runtime, agent: hsa_agent_t) -> Result<Option<String>, 
 
 /// The text before the first NUL.
 pub(super) fn text(chars: &[c_char]) -> String {
-    let bytes = chars.iter().map(|&byte| byte.cast_unsigned());
+    let bytes = chars
+        .iter()
+        .map(|&byte| u8::from_ne_bytes(byte.to_ne_bytes()));
     let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
