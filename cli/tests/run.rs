@@ -331,6 +331,55 @@ fn a_producer_of_its_own_calls_the_host() {
     }
 }
 
+/// The kernel in C of docs/coming-from/hip.md, and its host functions.
+#[test]
+fn the_kernel_for_those_who_know_hip_runs() {
+    let folder = scratch("run-bill");
+    let page = fs::read_to_string(image::root().join("docs/coming-from/hip.md")).expect("the page");
+    let (kernel, functions) = (folder.join("bill.c"), folder.join("prices.c"));
+    let mut blocks = page.split("```c\n").skip(1);
+    for path in [&kernel, &functions] {
+        let (block, _) = blocks
+            .next()
+            .and_then(|block| block.split_once("```"))
+            .expect("code");
+        fs::write(path, block).expect("written");
+    }
+    assert_eq!(blocks.next(), None);
+    let (bill, prices) = (folder.join("bill.so"), folder.join("prices.so"));
+    image::link(&kernel, &bill);
+    image::link_alone(&functions, &prices);
+    let costs = folder.join("costs.bin");
+    let mut command = revoff();
+    command
+        .arg("run")
+        .arg(&bill)
+        .arg("--functions")
+        .arg(&prices);
+    command.args(["--threads", "8"]);
+    let ended = run(command.arg(format!("out:32:{}", costs.display())));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let overview = image::root().join("docs/coming-from.md");
+    let overview = fs::read_to_string(overview).expect("the overview");
+    let (line, total) = ended.stdout.split_once('\n').expect("a line");
+    assert_eq!(total, "");
+    let bytes = fs::read(&costs).expect("the costs");
+    let costs = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+    let costs: Vec<_> = costs.collect();
+    let total = costs.iter().sum::<u32>();
+    assert!(
+        overview.contains(&format!("\n{line}\ntotal: {total}\n")),
+        "{line}, {costs:?}"
+    );
+    // As od prints them.
+    for row in costs.chunks(4) {
+        let row: String = row.iter().map(|cost| format!("{cost:11}")).collect();
+        assert!(page.contains(&format!("\n{row}\n")), "{row}");
+    }
+}
+
 /// A plain function has no declaration, so a launch with too few arguments is accepted. The process
 /// then ends with a signal, and the message names the kernel.
 #[test]

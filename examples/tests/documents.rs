@@ -1,4 +1,4 @@
-//! The programs in README.md and docs/tutorial.md, built and run.
+//! The programs in README.md, docs/tutorial.md and docs/coming-from, built and run, here or by other suites.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +9,22 @@ const CLONE: &str = "CLONE";
 
 /// The programs lie in this repository, and in a workspace of their own.
 const WORKSPACE: &str = "[workspace]\nmembers = [\"*calls\", \"*kernel\"]\n";
+
+/// Programs of pages that other suites build and run: the page, the language of the block, and the suite's copy. In the
+/// copy, a comment for the suite and the headers that it includes come first, then an empty line.
+const COPIES: [(&str, &str, &str); 3] = [
+    (
+        "docs/coming-from/cuda.md",
+        "cuda",
+        "tests/compat/cuda/bill.cu",
+    ),
+    ("docs/coming-from/gcc.md", "c", "tests/compat/gcc/bill.c"),
+    (
+        "docs/coming-from/llvm.md",
+        "c",
+        "tests/compat/device_calls/bill.c",
+    ),
+];
 
 /// A file of a program.
 struct File {
@@ -62,6 +78,19 @@ fn files(document: &str, from: &str, to: &str) -> Vec<File> {
         }
     }
     files
+}
+
+/// The contents of the blocks of code in a language.
+fn blocks<'a>(document: &'a str, language: &str) -> Vec<&'a str> {
+    let begin = format!("```{language}\n");
+    let blocks = document.split(&*begin).skip(1);
+    blocks
+        .map(|block| block.split_once("```").expect("its end").0)
+        .collect()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect(path)
 }
 
 /// A manifest as written by `cargo new`, with a document's dependencies.
@@ -152,4 +181,34 @@ fn the_tutorial_runs() {
     assert!(!long.is_empty(), "no long words in {text}");
     let expected = format!("{} words, long: {}\n", words.len(), long.join(" "));
     assert_eq!(run(&folder, &["host", "Cargo.toml"]), expected);
+}
+
+#[test]
+fn the_program_for_those_who_know_cuda_runs() {
+    let page = read("docs/coming-from/cuda.md");
+    let files = files(&page, "With this project, in Rust", "Kernels in CUDA C++");
+    let folder = write("bill", &files);
+    let overview = read("docs/coming-from.md");
+    assert_eq!(blocks(&overview, "text"), [run(&folder, &[])]);
+}
+
+#[test]
+fn other_suites_run_the_programs_of_the_pages() {
+    for (page, language, copy) in COPIES {
+        let (page, copied) = (read(page), read(copy));
+        let (_, program) = copied.split_once("\n\n").expect(copy);
+        assert!(blocks(&page, language).contains(&program), "{copy}");
+    }
+}
+
+/// The page says that only the declaration of the function differs.
+#[test]
+fn with_llvm_the_program_is_the_same() {
+    let page = read("docs/coming-from/llvm.md");
+    let [theirs, ours] = blocks(&page, "c")[..] else {
+        panic!("two programs");
+    };
+    let rest = |program| str::split_once(program, "\nenum ").expect("its start").1;
+    assert_eq!(rest(theirs), rest(ours));
+    assert!(ours.contains("#include \"revoff_rpc.h\"\n"));
 }

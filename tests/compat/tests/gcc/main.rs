@@ -63,8 +63,9 @@ const fn for_ampere(level: &'static str) -> Build {
 
 /// Programs that also work with GCC's own plugin, which runs on the emulated driver. Most others need what
 /// its plugin lacks: docs/gcc.md lists it.
-const WITH_GCCS_PLUGIN: [&str; 12] = [
+const WITH_GCCS_PLUGIN: [&str; 13] = [
     "allocators",
+    "bill",
     "host_libc",
     "indirect",
     "many_requests",
