@@ -2,13 +2,10 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
+use revoff_declaration::{Declaration, DeclarationKind, Form, Parameter, canonical};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Result};
-
-use crate::declaration::{Declaration, DeclarationKind, Parameter};
-use crate::form::Form;
-use crate::type_name;
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
     let Declarations { exported, all } = syn::parse2(input)?;
@@ -83,12 +80,12 @@ fn information(declaration: &Declaration, exported: Option<&TokenStream>) -> Tok
         .iter()
         .map(|Parameter { form, plain, .. }| {
             let variant = form.variant();
-            let written = type_name::canonical(plain);
+            let written = canonical(plain);
             quote!(.parameter::<#plain>(::revoff_fn::signature::Form::#variant, #written))
         });
     let returns = match &declaration.returns {
         Some(returned) => {
-            let written = type_name::canonical(returned);
+            let written = canonical(returned);
             quote!(.returns::<#returned>(#written))
         }
         None => quote!(.returns::<()>("()")),

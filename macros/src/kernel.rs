@@ -2,10 +2,10 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
+use revoff_declaration::{DeclarationKind, refuse_extern_name, refuse_qualifiers, refuse_return};
 use syn::ext::IdentExt;
 use syn::{Attribute, Error, ItemFn, Path, Result};
 
-use crate::declaration::{DeclarationKind, refuse_extern_name, refuse_qualifiers, refuse_return};
 use crate::fnv::fnv1a;
 use crate::kernel_parameter::Parameter;
 

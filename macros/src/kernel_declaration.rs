@@ -2,12 +2,10 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
+use revoff_declaration::{Declaration, DeclarationKind, Parameter, canonical};
 use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::{Error, Result};
-
-use crate::declaration::{Declaration, DeclarationKind, Parameter};
-use crate::type_name;
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if !arguments.is_empty() {
@@ -38,7 +36,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let text = name.unraw().to_string();
     let hashed = parameters.iter().map(|Parameter { form, plain, .. }| {
         let variant = form.variant();
-        let written = type_name::canonical(plain);
+        let written = canonical(plain);
         quote!(.parameter::<#plain>(::revoff_fn::signature::Form::#variant, #written))
     });
     let passed = parameters.iter().map(|Parameter { form, plain, .. }| {

@@ -2,11 +2,8 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
+use revoff_declaration::{bare, canonical, named};
 use syn::{Error, FnArg, Result, Type, TypePtr, TypeReference};
-
-use crate::declaration::named;
-use crate::form::bare;
-use crate::type_name;
 
 /// The values passed for a parameter, and the expression that combines them.
 pub(crate) struct Parameter {
@@ -104,7 +101,7 @@ fn code(declared: &Type) -> Result<String> {
             _ => Ok("*".to_owned()),
         },
         Type::Path(path) if SCALARS.iter().any(|scalar| path.path.is_ident(scalar)) => {
-            Ok(type_name::canonical(declared))
+            Ok(canonical(declared))
         }
         Type::Reference(_) => refuse("the host cannot vouch for a reference on the device"),
         _ => refuse("this type is not known to the host"),

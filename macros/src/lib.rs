@@ -1,14 +1,11 @@
 //! Procedural macros of `host-fn` and `device-rt`, which re-export them: use them
 //! as `revoff_fn::host_functions!` and `#[revoff_device::kernel]`.
 
-mod declaration;
 mod fnv;
-mod form;
 mod host_functions;
 mod kernel;
 mod kernel_declaration;
 mod kernel_parameter;
-mod type_name;
 
 use proc_macro::TokenStream;
 

@@ -10,8 +10,10 @@ use crate::form::Form;
 
 /// The kind of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeclarationKind {
+pub enum DeclarationKind {
+    /// `host_functions!`
     HostFunction,
+    /// `#[revoff_fn::kernel]`
     Kernel,
 }
 
@@ -26,27 +28,37 @@ impl DeclarationKind {
 }
 
 /// `pub fn name(parameters) -> returns;`
-pub(crate) struct Declaration {
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) visibility: Visibility,
+pub struct Declaration {
+    /// Its attributes, also the documentation.
+    pub attributes: Vec<Attribute>,
+    /// Its visibility.
+    pub visibility: Visibility,
     /// Only for kernels.
-    pub(crate) unsafety: Option<Token![unsafe]>,
-    pub(crate) name: Ident,
-    pub(crate) parameters: Vec<Parameter>,
+    pub unsafety: Option<Token![unsafe]>,
+    /// Its name.
+    pub name: Ident,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
     /// `None` for functions without a result.
-    pub(crate) returns: Option<Type>,
+    pub returns: Option<Type>,
 }
 
 /// One parameter of a declaration.
-pub(crate) struct Parameter {
-    pub(crate) name: Ident,
-    pub(crate) form: Form,
+pub struct Parameter {
+    /// Its name.
+    pub name: Ident,
+    /// How it is passed.
+    pub form: Form,
     /// The plain type within the form.
-    pub(crate) plain: Type,
+    pub plain: Type,
 }
 
 impl Declaration {
-    pub(crate) fn parse(input: ParseStream<'_>, kind: DeclarationKind) -> Result<Self> {
+    /// Parses a declaration up to its semicolon.
+    ///
+    /// # Errors
+    /// The input is no declaration, or one with a part that has no meaning across devices.
+    pub fn parse(input: ParseStream<'_>, kind: DeclarationKind) -> Result<Self> {
         let attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let signature: Signature = input.parse()?;
@@ -86,13 +98,19 @@ impl Declaration {
     }
 
     /// The name of the type that stands for the declaration: `ReadChunk` for `read_chunk`.
-    pub(crate) fn token(&self) -> Result<Ident> {
+    ///
+    /// # Errors
+    /// The name does not make a type's name.
+    pub fn token(&self) -> Result<Ident> {
         Ok(Ident::new(&camel_case(&self.name)?, self.name.span()))
     }
 }
 
 /// Rejects qualifiers and lists that mean nothing across devices.
-pub(crate) fn refuse_qualifiers(signature: &Signature, kind: DeclarationKind) -> Result<()> {
+///
+/// # Errors
+/// There is one.
+pub fn refuse_qualifiers(signature: &Signature, kind: DeclarationKind) -> Result<()> {
     let refuse = |tokens: &dyn quote::ToTokens, why: &str| {
         Err(Error::new_spanned(
             tokens,
@@ -126,7 +144,10 @@ pub(crate) fn refuse_qualifiers(signature: &Signature, kind: DeclarationKind) ->
 }
 
 /// Rejects names that device assemblers do not accept in symbols: they must be ASCII.
-pub(crate) fn refuse_extern_name(name: &Ident) -> Result<()> {
+///
+/// # Errors
+/// The name is such a name.
+pub fn refuse_extern_name(name: &Ident) -> Result<()> {
     if name.unraw().to_string().is_ascii() {
         Ok(())
     } else {
@@ -138,7 +159,10 @@ pub(crate) fn refuse_extern_name(name: &Ident) -> Result<()> {
 }
 
 /// Name and type of a parameter whose pattern is a single name.
-pub(crate) fn named(input: &FnArg) -> Result<(&Ident, &Type)> {
+///
+/// # Errors
+/// It is another pattern.
+pub fn named(input: &FnArg) -> Result<(&Ident, &Type)> {
     let typed = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
@@ -174,7 +198,10 @@ fn parameter(input: &FnArg) -> Result<Parameter> {
 }
 
 /// Rejects a result, since kernels return nothing.
-pub(crate) fn refuse_return(output: &ReturnType, instead: &str) -> Result<()> {
+///
+/// # Errors
+/// There is one; the message suggests `instead`.
+pub fn refuse_return(output: &ReturnType, instead: &str) -> Result<()> {
     match output {
         ReturnType::Type(_, returned) => Err(Error::new_spanned(
             returned,

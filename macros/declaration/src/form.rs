@@ -6,19 +6,29 @@ use syn::{Error, GenericArgument, PathArguments, Result, Type};
 
 /// The form of a parameter, without its type.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
+    /// `T`
     Value,
+    /// `&T`
     To,
+    /// `&[T]`
     ToSlice,
+    /// `&mut T`
     ToFrom,
+    /// `&mut [T]`
     ToFromSlice,
+    /// `Out<T>`
     From,
+    /// `Out<[T]>`
     FromSlice,
 }
 
 impl Form {
     /// Splits a declared type into its form and the plain type within.
-    pub(crate) fn of(declared: &Type) -> Result<(Form, &Type)> {
+    ///
+    /// # Errors
+    /// It is no type of a parameter, such as `&str`.
+    pub fn of(declared: &Type) -> Result<(Form, &Type)> {
         let declared = bare(declared);
         if let Type::Reference(reference) = declared {
             if let Some(lifetime) = &reference.lifetime {
@@ -51,7 +61,8 @@ impl Form {
     }
 
     /// The function of `Entry`, `Args` and `Argument` that handles this form.
-    pub(crate) fn method(self) -> Ident {
+    #[must_use]
+    pub fn method(self) -> Ident {
         let name = match self {
             Form::Value => "value",
             Form::To => "to",
@@ -65,7 +76,8 @@ impl Form {
     }
 
     /// The variant of `revoff_fn::signature::Form`.
-    pub(crate) fn variant(self) -> Ident {
+    #[must_use]
+    pub fn variant(self) -> Ident {
         let name = match self {
             Form::Value => "Value",
             Form::To => "To",
@@ -79,7 +91,8 @@ impl Form {
     }
 
     /// The type of the parameter in the code that calls and in the host function.
-    pub(crate) fn rust_type(self, plain: &Type) -> TokenStream {
+    #[must_use]
+    pub fn rust_type(self, plain: &Type) -> TokenStream {
         match self {
             Form::Value => quote!(#plain),
             Form::To => quote!(&#plain),
@@ -90,7 +103,8 @@ impl Form {
     }
 
     /// Like [`rust_type`](Self::rust_type), with references of this lifetime.
-    pub(crate) fn rust_type_for(self, plain: &Type, lifetime: &TokenStream) -> TokenStream {
+    #[must_use]
+    pub fn rust_type_for(self, plain: &Type, lifetime: &TokenStream) -> TokenStream {
         match self {
             Form::Value => quote!(#plain),
             Form::To => quote!(&#lifetime #plain),
@@ -101,7 +115,8 @@ impl Form {
     }
 
     /// The type of the parameter in a kernel, whose threads share the memory that it writes.
-    pub(crate) fn kernel_type(self, plain: &Type) -> TokenStream {
+    #[must_use]
+    pub fn kernel_type(self, plain: &Type) -> TokenStream {
         match self {
             Form::Value | Form::To | Form::ToSlice => self.rust_type(plain),
             Form::ToFrom | Form::From => quote!(*mut #plain),
@@ -110,7 +125,8 @@ impl Form {
     }
 
     /// The expression from which an entry of this form is made, given the parameter.
-    pub(crate) fn argument(self, name: &Ident) -> TokenStream {
+    #[must_use]
+    pub fn argument(self, name: &Ident) -> TokenStream {
         match self {
             Form::Value => quote!(&#name),
             _ => quote!(#name),
@@ -120,7 +136,8 @@ impl Form {
 
 /// `declared` without parentheses and without the invisible groups that another macro adds to a
 /// type.
-pub(crate) fn bare(declared: &Type) -> &Type {
+#[must_use]
+pub fn bare(declared: &Type) -> &Type {
     match declared {
         Type::Paren(inner) => bare(&inner.elem),
         Type::Group(inner) => bare(&inner.elem),

@@ -7,7 +7,8 @@ use quote::ToTokens;
 ///
 /// Two compilers often compile device code and host code, and they need not agree on the spacing of
 /// `TokenStream::to_string`.
-pub(crate) fn canonical(tokens: &impl ToTokens) -> String {
+#[must_use]
+pub fn canonical(tokens: &impl ToTokens) -> String {
     let mut text = String::new();
     append(tokens.to_token_stream(), &mut text);
     text
