@@ -1,8 +1,10 @@
 //! The host side: turns the raw arguments of a request into those of a closure.
 
+use core::alloc::Layout;
 use core::fmt::{Display, Write};
 use core::marker::PhantomData;
-use core::ptr::{self, NonNull};
+use core::num::NonZero;
+use core::ptr::NonNull;
 use core::slice;
 
 use crate::failure::{BadArguments, Failure};
@@ -38,28 +40,36 @@ impl<'a> Args<'a> {
 
     /// `T`
     pub fn value<T: Plain>(&mut self) -> Result<T, BadArguments> {
+        let bytes = self.value_bytes(Layout::new::<T>())?;
+        // SAFETY: these are `size_of::<T>()` bytes, aligned or not. Any bytes are a value, `T` being
+        // `FromBytes`.
+        Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+    }
+
+    /// The bytes of a `T` with this layout.
+    pub(crate) fn value_bytes(&mut self, layout: Layout) -> Result<&'a [u8], BadArguments> {
         let (argument, raw) = self.take();
-        let kind = if size_of::<T>() > size_of::<u64>() {
+        let kind = if layout.size() > size_of::<u64>() {
             MapKind::FIRSTPRIVATE
         } else {
             MapKind::FIRSTPRIVATE_INT
         };
         check_kind(argument, raw, kind)?;
-        check_size::<T>(argument, raw)?;
-        let bits = raw.ptr.addr() as u64;
+        check_size(argument, raw, layout)?;
         let from = if kind == MapKind::FIRSTPRIVATE {
             if raw.ptr.is_null() {
-                return Err(misplaced::<T>(argument, raw));
+                return Err(misplaced(argument, raw, layout));
             }
             raw.ptr.cast_const()
         } else {
-            ptr::from_ref(&bits).cast()
+            const { assert!(size_of::<*mut u8>() == size_of::<u64>()) }
+            (&raw const raw.ptr).cast()
         };
-        // SAFETY: `size_of::<T>()` bytes can be read at `from`, aligned or not: it is
-        // either `bits`, which has eight bytes and is used for no larger `T`, or
-        // memory of `raw.size` bytes (promised to `new`), which is `T`'s size. Any
-        // bytes are a value, `T` being `FromBytes`.
-        Ok(unsafe { from.cast::<T>().read_unaligned() })
+        // SAFETY: `layout.size()` bytes can be read at `from` for `'a`. It is either the eight bytes
+        // of `raw.ptr`, which is borrowed for `'a` and used for no larger type, or memory of
+        // `raw.size` bytes, the type's size, which are initialised and readable for `'a` (promised
+        // to `new`) and not written, since no writable argument overlaps them.
+        Ok(unsafe { slice::from_raw_parts(from, layout.size()) })
     }
 
     /// `&T`
@@ -135,28 +145,52 @@ impl<'a> Args<'a> {
 
     /// The next argument as one `T`: of its size, and aligned for it.
     fn single<T>(&mut self, kind: MapKind) -> Result<NonNull<T>, BadArguments> {
-        let (argument, raw) = self.take();
-        check_kind(argument, raw, kind)?;
-        check_size::<T>(argument, raw)?;
-        place(argument, raw)
+        Ok(self.single_of(kind, Layout::new::<T>())?.cast())
     }
 
     /// The next argument as a whole number of `T`s, aligned for them.
     fn elements<T>(&mut self, kind: MapKind) -> Result<(NonNull<T>, usize), BadArguments> {
         const { assert!(size_of::<T>() != 0) }
+        let (first, bytes) = self.elements_of(kind, Layout::new::<T>())?;
+        Ok((first.cast(), bytes / size_of::<T>()))
+    }
+
+    /// [`single`](Self::single), of a type with this layout.
+    pub(crate) fn single_of(
+        &mut self,
+        kind: MapKind,
+        layout: Layout,
+    ) -> Result<NonNull<u8>, BadArguments> {
         let (argument, raw) = self.take();
         check_kind(argument, raw, kind)?;
-        let element = size_of::<T>() as u64;
-        if raw.size % element != 0 {
+        check_size(argument, raw, layout)?;
+        place(argument, raw, layout)
+    }
+
+    /// [`elements`](Self::elements), of a type with this layout, which has a size; with the number of
+    /// their bytes.
+    pub(crate) fn elements_of(
+        &mut self,
+        kind: MapKind,
+        layout: Layout,
+    ) -> Result<(NonNull<u8>, usize), BadArguments> {
+        let (argument, raw) = self.take();
+        check_kind(argument, raw, kind)?;
+        let element = layout.size() as u64;
+        if !raw.size.is_multiple_of(element) {
             return Err(BadArguments::Elements {
                 argument,
                 element,
                 found: raw.size,
             });
         }
-        let first = place(argument, raw)?;
-        // Memory of that size exists, so the number of its elements is a `usize`.
-        Ok((first, (raw.size / element) as usize))
+        // Memory of that size exists, so it is a `usize`.
+        Ok((place(argument, raw, layout)?, raw.size as usize))
+    }
+
+    /// Panics unless all arguments have been taken.
+    pub(crate) fn assert_all_taken(&self) {
+        assert_eq!(self.next, self.all.len(), "an argument was not taken");
     }
 
     fn take(&mut self) -> (usize, &'a RawArg) {
@@ -222,8 +256,8 @@ fn check_kind(argument: usize, raw: &RawArg, expected: MapKind) -> Result<(), Ba
     }
 }
 
-fn check_size<T>(argument: usize, raw: &RawArg) -> Result<(), BadArguments> {
-    let expected = size_of::<T>() as u64;
+fn check_size(argument: usize, raw: &RawArg, layout: Layout) -> Result<(), BadArguments> {
+    let expected = layout.size() as u64;
     if raw.size == expected {
         Ok(())
     } else {
@@ -235,21 +269,22 @@ fn check_size<T>(argument: usize, raw: &RawArg) -> Result<(), BadArguments> {
     }
 }
 
-/// The address of an argument's memory, aligned for `T`.
-fn place<T>(argument: usize, raw: &RawArg) -> Result<NonNull<T>, BadArguments> {
+/// The address of an argument's memory, aligned for a type with this layout.
+fn place(argument: usize, raw: &RawArg, layout: Layout) -> Result<NonNull<u8>, BadArguments> {
     if raw.size == 0 {
-        return Ok(NonNull::dangling());
+        let align = NonZero::new(layout.align()).expect("an alignment is a power of two");
+        return Ok(NonNull::without_provenance(align));
     }
-    match NonNull::new(raw.ptr.cast::<T>()) {
-        Some(place) if place.is_aligned() => Ok(place),
-        _ => Err(misplaced::<T>(argument, raw)),
+    match NonNull::new(raw.ptr) {
+        Some(place) if place.addr().get().is_multiple_of(layout.align()) => Ok(place),
+        _ => Err(misplaced(argument, raw, layout)),
     }
 }
 
-fn misplaced<T>(argument: usize, raw: &RawArg) -> BadArguments {
+fn misplaced(argument: usize, raw: &RawArg, layout: Layout) -> BadArguments {
     BadArguments::Address {
         argument,
-        align: align_of::<T>() as u64,
+        align: layout.align() as u64,
         found: raw.ptr.addr() as u64,
     }
 }

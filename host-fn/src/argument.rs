@@ -1,5 +1,6 @@
 //! One argument of a kernel's launch.
 
+use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr;
 
@@ -134,15 +135,37 @@ impl<'a> Argument<'a> {
         Self::memory(Form::FromSlice, target.as_mut_ptr(), target.len())
     }
 
-    fn memory<T>(form: Form, first: *mut T, count: usize) -> Self {
+    /// The bytes of a number whose type is known only at run time; `None` if they are more than eight.
+    #[must_use]
+    pub fn value_of(number: &[u8]) -> Option<Self> {
+        let mut bytes = [0; size_of::<u64>()];
+        bytes.get_mut(..number.len())?.copy_from_slice(number);
+        let len = number.len();
+        Some(Argument(Passed::Value(Value { bytes, len })))
+    }
+
+    /// `count` values of a type that is known only at run time, in the form `form`, which is not
+    /// [`Form::Value`]. A form that is not a slice has one value.
+    ///
+    /// # Safety
+    /// For `'a`, the values from `first` on are aligned, initialised and readable. If `form` [copies
+    /// back](Form::copies_back), they are also writable, with any bytes, and not used otherwise.
+    #[must_use]
+    pub unsafe fn memory_of(form: Form, first: *mut u8, element: Layout, count: usize) -> Self {
         Argument(Passed::Memory(Memory {
-            address: first.cast(),
+            address: first,
             // The memory exists, so its size does not wrap.
-            bytes: count.wrapping_mul(size_of::<T>()),
-            align: align_of::<T>(),
+            bytes: count.wrapping_mul(element.size()),
+            align: element.align(),
             count,
             form,
             borrowed: PhantomData,
         }))
+    }
+
+    fn memory<T>(form: Form, first: *mut T, count: usize) -> Self {
+        // SAFETY: the callers have borrowed these values for `'a`, exclusively where `form` copies
+        // back. They are `Plain`: their bytes are initialised, and any bytes are a value.
+        unsafe { Self::memory_of(form, first.cast(), Layout::new::<T>(), count) }
     }
 }

@@ -1,5 +1,7 @@
 //! Declared kernels: the type of a kernel, and the interface that launches it.
 
+use core::alloc::Layout;
+
 use shared_abi::image::KernelInfo;
 
 use crate::argument::Argument;
@@ -70,11 +72,20 @@ impl Parameters {
     /// Adds a parameter. A slice counts as two, address and length.
     #[must_use]
     pub const fn parameter<T>(self, form: Form) -> Self {
+        self.parameter_of(form, Layout::new::<T>())
+    }
+
+    /// [`parameter`](Self::parameter), for a type that is known only at run time.
+    ///
+    /// # Panics
+    /// The type has an alignment of more than [`Argument::MAX_ALIGN`], and is passed in memory.
+    #[must_use]
+    pub const fn parameter_of(self, form: Form, layout: Layout) -> Self {
         if matches!(form, Form::Value) {
-            return self.and(1, size_of::<T>());
+            return self.and(1, layout.size());
         }
         assert!(
-            align_of::<T>() <= Argument::MAX_ALIGN,
+            layout.align() <= Argument::MAX_ALIGN,
             "what a kernel gets is aligned to at most 256 bytes"
         );
         let words = if form.is_slice() { 2 } else { 1 };

@@ -62,6 +62,7 @@
 //! | `entry`, `call`, `call_error` | the device side |
 //! | `started`, `posts` | the device side of calls that do not block |
 //! | `function`, `failure`, `args`, `bound` | the host side |
+//! | `dynamic` | the host side of functions whose declaration is known only at run time |
 //! | `bound_async` (feature `async`) | the host side of asynchronous functions |
 //! | `kernel`, `argument` | the other direction: kernels that the host launches |
 //!
@@ -80,6 +81,7 @@ mod bound;
 mod bound_async;
 mod call;
 mod call_error;
+mod dynamic;
 mod entry;
 mod failure;
 mod function;
@@ -96,9 +98,10 @@ pub use bound::{Adapter, Bound};
 #[cfg(feature = "async")]
 pub use bound_async::{AsyncAdapter, AsyncHostFunction, BoundAsync, BoxFuture, FunctionFailed};
 pub use call_error::CallError;
+pub use dynamic::{DynamicArg, DynamicArgs, DynamicReply};
 pub use failure::{BadArguments, Failure};
 pub use function::{HostFunction, RawArg};
-pub use kernel::{Kernel, Launcher};
+pub use kernel::{Kernel, Launcher, Parameters};
 pub use plain::Plain;
 pub use posts::Posts;
 pub use revoff_macros::{host_functions, kernel_declaration as kernel};

@@ -3,6 +3,7 @@
 //! A mark beside the value tells the device that the function ran. Some device runtimes, such as
 //! GCC's own, report no status, but every one copies mapped data back.
 
+use core::alloc::{Layout, LayoutError};
 use core::mem::offset_of;
 use core::ptr;
 
@@ -22,7 +23,9 @@ impl Mark {
     /// No value yet.
     const PENDING: Mark = Mark(0);
     /// The value is the function's. A number that memory is unlikely to hold by chance.
-    pub(crate) const DONE: Mark = Mark(u64::from_le_bytes(*b"returned"));
+    pub(crate) const DONE: Mark = Mark(u64::from_le_bytes(Self::DONE_BYTES));
+    /// The bytes of `DONE`.
+    pub(crate) const DONE_BYTES: [u8; 8] = *b"returned";
 }
 
 /// The memory of the last argument, the same type on both sides.
@@ -80,6 +83,12 @@ impl<R> Reply<R> {
             Err(CallError::new(status))
         }
     }
+}
+
+/// The layout of a `Reply<R>`, given that of `R`, and the offset of its mark.
+pub(crate) fn layout_of(value: Layout) -> Result<(Layout, usize), LayoutError> {
+    let (layout, done) = value.extend(Layout::new::<Mark>())?;
+    Ok((layout.pad_to_align(), done))
 }
 
 impl Reply<i64> {

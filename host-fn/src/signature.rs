@@ -6,6 +6,8 @@
 //! another type, or a structure that was changed on one side only, is detected before a launch.
 //! Names of parameters are not included.
 
+use core::alloc::Layout;
+
 /// The form of a parameter, as encoded in the hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -76,13 +78,26 @@ impl Signature {
                 "the elements of a slice parameter have no size"
             );
         }
-        self.byte(form as u8).layout::<T>(type_name)
+        self.parameter_of(form, type_name, Layout::new::<T>())
+    }
+
+    /// [`parameter`](Self::parameter), for a type that is known only at run time. The elements of a
+    /// slice have a size.
+    #[must_use]
+    pub const fn parameter_of(self, form: Form, type_name: &str, layout: Layout) -> Self {
+        self.byte(form as u8).layout(type_name, layout)
     }
 
     /// Adds a return type. Comes last.
     #[must_use]
     pub const fn returns<T>(self, type_name: &str) -> Self {
-        self.byte(RETURNS).layout::<T>(type_name)
+        self.returns_of(type_name, Layout::new::<T>())
+    }
+
+    /// [`returns`](Self::returns), for a type that is known only at run time.
+    #[must_use]
+    pub const fn returns_of(self, type_name: &str, layout: Layout) -> Self {
+        self.byte(RETURNS).layout(type_name, layout)
     }
 
     /// The hash. Never 0, which means "not compared".
@@ -91,10 +106,10 @@ impl Signature {
         if self.0 == 0 { 1 } else { self.0 }
     }
 
-    const fn layout<T>(self, type_name: &str) -> Self {
+    const fn layout(self, type_name: &str, layout: Layout) -> Self {
         self.text(type_name)
-            .number(size_of::<T>() as u64)
-            .number(align_of::<T>() as u64)
+            .number(layout.size() as u64)
+            .number(layout.align() as u64)
     }
 
     /// Adds text and a byte that no text contains, so that no two lists of texts are the same
