@@ -1,6 +1,7 @@
 //! Running kernels.
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +15,13 @@ use crate::serve::{LaunchError, LaunchState, LaunchWire};
 
 /// How long a wait that has passed its deadline still waits for the kernel's output.
 const OUTPUT_GRACE: Duration = Duration::from_millis(100);
+
+/// How often a wait calls its watch.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Called with the identifier of a launch when the wait for it begins, and repeatedly while it lasts. If
+/// it returns `Break`, the wait ends as at a deadline.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(u32) -> ControlFlow<()>;
 
 /// The result of a launch without errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +45,14 @@ pub struct Launch {
     pub(super) launch_wire: Option<LaunchWire>,
     /// Values that the kernel uses, see [`keep`](Launch::keep).
     pub(super) kept: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// How a wait for a kernel ends.
+enum Waited {
+    Ended(Outcome),
+    Deadline,
+    /// By its watch.
+    Interrupted,
 }
 
 /// A handle that aborts a launch. It keeps the program and its runtime.
@@ -136,8 +152,22 @@ impl Launch {
     /// [deadline](crate::Builder::deadline), one of its calls has failed, or its output was not
     /// written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
-        let mut result = self.wait_until_deadline();
-        if let Err(LaunchError::Deadline { has_ended, .. }) = &mut result {
+        self.wait_or_abort(None)
+    }
+
+    /// [`wait`](Self::wait), with a watch, see [`TypedKernel::launch_watched`].
+    ///
+    /// [`TypedKernel::launch_watched`]: crate::TypedKernel::launch_watched
+    pub(super) fn wait_watched(&self, watch: Watch<'_>) -> Result<Report, LaunchError> {
+        self.wait_or_abort(Some(watch))
+    }
+
+    fn wait_or_abort(&self, watch: Option<Watch<'_>>) -> Result<Report, LaunchError> {
+        let mut result = self.wait_without_abort(watch);
+        if let Err(
+            LaunchError::Deadline { has_ended, .. } | LaunchError::Interrupted { has_ended, .. },
+        ) = &mut result
+        {
             *has_ended = self.abort();
         }
         result
@@ -145,6 +175,10 @@ impl Launch {
 
     /// [`wait`](Self::wait), but a launch that passes its deadline is not aborted.
     pub(crate) fn wait_until_deadline(&self) -> Result<Report, LaunchError> {
+        self.wait_without_abort(None)
+    }
+
+    fn wait_without_abort(&self, watch: Option<Watch<'_>>) -> Result<Report, LaunchError> {
         let (kernel, launch) = (self.state.kernel.as_str(), self.state.key);
         let span =
             GuardedSpan::new(|| debug_span!("wait", otel.name = "wait for kernel", kernel, launch));
@@ -163,28 +197,61 @@ impl Launch {
             runtime.server.serve_until(done);
         }
         let server = &runtime.server;
-        let ended = self.running.wait(until);
-        if ended.is_none() {
+        let waited = self.wait_for_end(until, watch);
+        if !matches!(waited, Waited::Ended(_)) {
             runtime.overdue.add(&self.running);
         }
         // Relaxed: as above. Not earlier: after a panic, the drop waits.
         self.waited.store(true, Ordering::Relaxed);
-        let Some(ended) = ended else {
+        let unfinished = |error| {
             if self.state.calls_host {
                 let soon = Some(Instant::now() + OUTPUT_GRACE);
                 server.take_text(soon);
                 server.wait_for_output(soon);
             }
-            return Err(LaunchError::Deadline {
-                kernel: self.state.kernel.clone(),
-                after: runtime.deadline.unwrap_or_default(),
-                pending: server.pending(),
-                has_ended: false,
-            });
+            Err(error)
+        };
+        let kernel = self.state.kernel.clone();
+        let ended = match waited {
+            Waited::Ended(ended) => ended,
+            Waited::Deadline => {
+                return unfinished(LaunchError::Deadline {
+                    kernel,
+                    after: runtime.deadline.unwrap_or_default(),
+                    pending: server.pending(),
+                    has_ended: false,
+                });
+            }
+            Waited::Interrupted => {
+                return unfinished(LaunchError::Interrupted {
+                    kernel,
+                    has_ended: false,
+                });
+            }
         };
         let time = self.started.elapsed();
         self.program.outcome(&self.state, ended, until)?;
         Ok(Report { time })
+    }
+
+    fn wait_for_end(&self, until: Option<Instant>, watch: Option<Watch<'_>>) -> Waited {
+        let Some(watch) = watch else {
+            let ended = self.running.wait(until);
+            return ended.map_or(Waited::Deadline, Waited::Ended);
+        };
+        loop {
+            if watch(self.id()).is_break() {
+                return Waited::Interrupted;
+            }
+            let next = Instant::now() + WATCH_INTERVAL;
+            let next = until.map_or(next, |until| until.min(next));
+            if let Some(ended) = self.running.wait(Some(next)) {
+                return Waited::Ended(ended);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Waited::Deadline;
+            }
+        }
     }
 }
 

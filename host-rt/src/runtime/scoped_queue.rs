@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::launch::Watch;
 use super::on_device::OnDevice;
 use super::{Kernel, Report, Result, Runtime};
 use crate::base::ranges::AddrRange;
@@ -79,7 +80,7 @@ impl<'a> ScopedQueue<'a> {
         Ok(())
     }
 
-    /// Runs a kernel after the copies so far, and waits for it. If the kernel passes its deadline,
+    /// Runs a kernel after the copies so far, and waits for it, with a watch if there is one. If the kernel passes its deadline,
     /// it keeps the queue, and `self` accepts no more work.
     ///
     /// # Safety
@@ -89,13 +90,17 @@ impl<'a> ScopedQueue<'a> {
         kernel: &Kernel,
         grid: Grid,
         params: &Params,
+        watch: Option<Watch<'_>>,
     ) -> Result<Report> {
         // If the kernel passes its deadline, `wait` uses this event to wait for the copies only.
         self.before_kernel = self.is_pending.then(|| self.queue().record_event());
         // SAFETY: the caller's promise.
         let mut launch = unsafe { kernel.start_in(self.queue(), None, grid, params)? };
         launch.queue = self.queue.take();
-        let report = launch.wait();
+        let report = match watch {
+            Some(watch) => launch.wait_watched(watch),
+            None => launch.wait(),
+        };
         if launch.running.is_done() {
             self.queue = launch.queue.take();
             self.before_kernel = None;

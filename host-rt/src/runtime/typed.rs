@@ -1,9 +1,12 @@
 //! Kernels whose declaration is shared by host and image.
 
+use std::ops::ControlFlow;
+
 use revoff_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 
 use super::arguments::StagedArgs;
+use super::launch::Watch;
 use super::load::read_global;
 use super::scoped_queue::ScopedQueue;
 use super::{Kernel, Program, Report, Result, RuntimeError};
@@ -26,25 +29,35 @@ impl Program {
     /// # Errors
     /// The image has no kernel of that name, or one with another declaration.
     pub fn bind<K: revoff_fn::Kernel>(&self) -> Result<K::Bound<TypedKernel>> {
-        let mut kernel = self.kernel(K::NAME)?;
+        let kernel = self.bind_declared(K::NAME, K::INFO)?;
+        // SAFETY: the image's declaration of the kernel equals `K`'s, as compared there.
+        Ok(unsafe { K::bound(kernel) })
+    }
+
+    /// [`bind`](Self::bind), for a declaration that is known only at run time: its name, and its
+    /// description by [`revoff_fn::Parameters`].
+    ///
+    /// # Errors
+    /// As for [`bind`](Self::bind).
+    pub fn bind_declared(&self, name: &str, declared: KernelInfo) -> Result<TypedKernel> {
+        let mut kernel = self.kernel(name)?;
         let info = match kernel.declaration.info {
             Some(info) => Some(info),
-            None => self.query_info(K::NAME)?,
+            None => self.query_info(name)?,
         };
-        if info != Some(K::INFO) {
+        if info != Some(declared) {
             return Err(ImageError::OtherKernel {
                 name: self.inner.image.name().to_owned(),
-                kernel: K::NAME.to_owned(),
+                kernel: name.to_owned(),
                 image: info
                     .map(|info| info.signature)
                     .filter(|signature| *signature != 0),
-                host: K::INFO.signature,
+                host: declared.signature,
             }
             .into());
         }
         kernel.declaration.info = info;
-        // SAFETY: the image's declaration of the kernel equals `K`'s, as compared above.
-        Ok(unsafe { K::bound(TypedKernel { kernel }) })
+        Ok(TypedKernel { kernel })
     }
 
     /// Reads the loaded image's declaration of a kernel from the device.
@@ -57,10 +70,58 @@ impl Program {
     }
 }
 
-/// Launches a kernel that [`Program::bind`] bound.
+/// Launches a kernel that [`Program::bind`] or [`Program::bind_declared`] bound.
 #[derive(Clone)]
 pub struct TypedKernel {
     kernel: Kernel,
+}
+
+impl TypedKernel {
+    /// [`launch`](Launcher::launch), during which the waiting thread calls `watch` with the launch's
+    /// [identifier](crate::Launch::id): once when the kernel was started, then every 50 ms. If a host
+    /// function launches the kernel, it calls `watch` only when the kernel has ended.
+    ///
+    /// If `watch` returns `Break`, the launch is [aborted](crate::Launch::abort), as at its deadline.
+    ///
+    /// # Safety
+    /// As for [`launch`](Launcher::launch).
+    ///
+    /// # Errors
+    /// As for [`launch`](Launcher::launch); [`LaunchError::Interrupted`] after `Break`.
+    ///
+    /// [`LaunchError::Interrupted`]: crate::LaunchError::Interrupted
+    pub unsafe fn launch_watched(
+        &self,
+        grid: Grid,
+        arguments: &[Argument<'_>],
+        watch: &mut dyn FnMut(u32) -> ControlFlow<()>,
+    ) -> Result<Report> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_with(grid, arguments, Some(watch)) }
+    }
+
+    /// # Safety
+    /// As for [`launch`](Launcher::launch).
+    unsafe fn launch_with(
+        &self,
+        grid: Grid,
+        arguments: &[Argument<'_>],
+        watch: Option<Watch<'_>>,
+    ) -> Result<Report> {
+        let runtime = self.kernel.runtime();
+        let mut queue = ScopedQueue::new(&runtime)?;
+        let name = &self.kernel.declaration.name;
+        let staged = StagedArgs::new(&mut queue, name, arguments)?;
+        // SAFETY: `bind_declared` has checked that the image was built from the declaration that
+        // these arguments follow, so the kernel takes these parameters. `staged` holds their memory
+        // and outlives the launch; for an overdue kernel, `Overdue` keeps that memory allocated.
+        let report = unsafe { queue.launch(&self.kernel, grid, &staged.params(), watch)? };
+        // These copies are not queued behind the kernel: a launch with failed calls copies nothing
+        // back, which is known only at its end, and after a deadline no copy may still write to
+        // the caller's memory.
+        staged.copy_back(queue)?;
+        Ok(report)
+    }
 }
 
 impl Launcher for TypedKernel {
@@ -69,18 +130,7 @@ impl Launcher for TypedKernel {
     type Error = RuntimeError;
 
     unsafe fn launch(&self, grid: Grid, arguments: &[Argument<'_>]) -> Result<Report> {
-        let runtime = self.kernel.runtime();
-        let mut queue = ScopedQueue::new(&runtime)?;
-        let name = &self.kernel.declaration.name;
-        let staged = StagedArgs::new(&mut queue, name, arguments)?;
-        // SAFETY: `bind` has checked that the image was built from the declaration that these
-        // arguments follow, so the kernel takes these parameters. `staged` holds their memory and
-        // outlives the launch; for an overdue kernel, `Overdue` keeps that memory allocated.
-        let report = unsafe { queue.launch(&self.kernel, grid, &staged.params())? };
-        // These copies are not queued behind the kernel: a launch with failed calls copies nothing
-        // back, which is known only at its end, and after a deadline no copy may still write to
-        // the caller's memory.
-        staged.copy_back(queue)?;
-        Ok(report)
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_with(grid, arguments, None) }
     }
 }

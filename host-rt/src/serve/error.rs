@@ -185,6 +185,19 @@ pub enum LaunchError {
         /// Whether the kernel has ended since, because its calls were aborted.
         has_ended: bool,
     },
+    /// The wait for the kernel was [interrupted](crate::TypedKernel::launch_watched). Its calls were
+    /// [aborted](crate::Launch::abort). Unless it `has_ended` since, it still runs, and memory stays
+    /// allocated as after a deadline.
+    #[error(
+        "the wait for kernel `{kernel}` was interrupted; {}",
+        if *has_ended { "its calls were aborted, and it has ended" } else { "it still runs" },
+    )]
+    Interrupted {
+        /// The kernel.
+        kernel: String,
+        /// Whether the kernel has ended since.
+        has_ended: bool,
+    },
     /// The kernel has ended, but its text could not be written by the deadline.
     #[error(
         "kernel `{kernel}` has ended, but the standard output has not accepted its text within \

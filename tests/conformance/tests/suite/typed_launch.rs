@@ -1,5 +1,6 @@
 //! Kernels with a declaration shared by host and image.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use conformance::{Target, process};
 use conformance_calls::Pair;
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places, other};
+use revoff_fn::{Argument, Kernel};
 use revoff_host::image::ImageError;
 use revoff_host::{Functions, Grid, LaunchError, RuntimeError, Transfers};
 
@@ -20,6 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(nothing_comes_back_from_a_failed_launch),
     // Resources of such a launch are never freed.
     test!(nothing_comes_back_after_the_deadline).alone(),
+    test!(nothing_comes_back_after_an_interruption).alone(),
     test!(nothing_comes_back_from_a_kernel_that_panics).only(Target::survives_faults),
     test!(the_same_memory_goes_once),
     test!(addresses_keep_their_alignment),
@@ -188,6 +191,48 @@ fn nothing_comes_back_after_the_deadline(target: &Target) {
     let is_over = || u64::from(session.runtime.requests() < 20);
     assert_eq!(process::settle(is_over, 0), 0, "the kernel goes on");
     assert_eq!(session.runtime.memory().used, used, "with its memory");
+    assert_eq!((sums, threads), (vec![100; 20], 77));
+    assert_eq!(since(&session, before).1, (0, 0));
+}
+
+/// Of a kernel that is bound by its name, and launched with arguments made one by one.
+fn nothing_comes_back_after_an_interruption(target: &Target) {
+    let (release, wait) = channel::<()>();
+    let wait = Mutex::new(wait);
+    let functions = acting(move |what| {
+        // Ends with the sender.
+        let _ = wait.lock().unwrap().recv();
+        what
+    });
+    let session = Session::build(target, target.builder(), &functions);
+    let kernel = session
+        .program
+        .bind_declared(AskHost::NAME, AskHost::INFO)
+        .unwrap();
+    let words: Vec<u32> = (0..20).collect();
+    let (mut sums, mut threads) = (vec![100; 20], 77);
+    let before = session.runtime.transfers();
+    let mut ids = Vec::new();
+    let mut watch = |id| {
+        ids.push(id);
+        match ids.len() {
+            3.. => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let arguments = [
+        Argument::to_slice(&words),
+        Argument::tofrom_slice(&mut sums),
+        Argument::tofrom(&mut threads),
+    ];
+    // SAFETY: these are arguments of the declaration, borrowed for the launch.
+    let error = unsafe { kernel.launch_watched(GRID, &arguments, &mut watch) }.unwrap_err();
+    assert!(
+        matches!(error, RuntimeError::Launch(LaunchError::Interrupted { .. })),
+        "{error}"
+    );
+    assert!(ids[0] != 0 && ids == [ids[0]; 3], "{ids:?}");
+    drop(release);
     assert_eq!((sums, threads), (vec![100; 20], 77));
     assert_eq!(since(&session, before).1, (0, 0));
 }
