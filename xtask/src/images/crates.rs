@@ -9,7 +9,7 @@ use targets::arch::{Arch, Target};
 use super::pieces::Piece;
 
 /// The default crates: device-rt, and each example.
-const DEFAULT: [(&str, &[Family], Option<Piece>); 5] = [
+const DEFAULT: [(&str, &[Family], Option<Piece>); 6] = [
     (
         "device-rt/linkable",
         &[Family::Nvptx, Family::Amdgcn],
@@ -23,6 +23,7 @@ const DEFAULT: [(&str, &[Family], Option<Piece>); 5] = [
     ),
     ("examples/digest/kernel", &Family::ALL, None),
     ("examples/heat/kernel", &Family::ALL, None),
+    ("examples/python/kernel", &Family::ALL, None),
     ("examples/search/kernel", &Family::ALL, None),
 ];
 

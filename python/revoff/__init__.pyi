@@ -1,0 +1,153 @@
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from numpy.typing import DTypeLike, NDArray
+from typing_extensions import Buffer
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+__version__: str
+
+class Error(Exception):
+    """Any error of this package."""
+
+class DeviceError(Error):
+    """A device cannot be opened, or an operation of it failed."""
+
+class ImageError(Error):
+    """A file is not a usable image, or does not fit the device, the functions or a kernel's declaration."""
+
+class LaunchError(Error):
+    """A kernel failed."""
+
+class CallError(LaunchError):
+    """A call that a kernel made failed. Its cause is the exception that the function raised, if it did."""
+
+class DeadlineError(LaunchError):
+    """A kernel has not ended by its deadline."""
+
+class SettingError(Error):
+    """An environment variable has an invalid value."""
+
+class DeclarationError(Error):
+    """A declaration is invalid, or two functions have one name."""
+
+class ArgumentError(Error):
+    """An argument does not fit the declaration of the kernel."""
+
+class ClosedError(Error):
+    """The runtime has been closed."""
+
+def devices() -> list[str]:
+    """The names of this machine's devices.
+
+    Kinds of devices of which there are none, or whose driver is missing, are left out: opening such a
+    device raises the reason.
+    """
+
+def function(
+    declaration: str, *, types: Mapping[str, DTypeLike] | None = None
+) -> Callable[[Callable[_P, _R]], Function[_P, _R]]:
+    """Make the decorated callable a host function with this declaration.
+
+    The declaration is written as in Rust: ``"read_chunk(offset: u64, buffer: Out<[u8]>) -> u32"``.
+    ``types`` maps the names of structures to dtypes.
+    """
+
+class Function(Generic[_P, _R]):
+    """A Python callable that kernels call by its declared name. Calling this object calls the callable."""
+
+    def __new__(
+        cls,
+        declaration: str,
+        callable: Callable[_P, _R],
+        *,
+        types: Mapping[str, DTypeLike] | None = None,
+    ) -> Self: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @property
+    def __wrapped__(self) -> Callable[_P, _R]: ...
+    @property
+    def name(self) -> str:
+        """The declared name."""
+    @property
+    def declaration(self) -> str:
+        """The declaration as written."""
+
+class Runtime:
+    """A device, with the threads that serve the calls of its kernels. Leaving its ``with`` block closes it."""
+
+    def __new__(
+        cls, device: str = "host", *, threads: int | None = None, deadline: float | None = None
+    ) -> Self:
+        """Open a device, such as ``"emu:sm_70"``.
+
+        ``threads`` is the largest number of threads that serve calls, and ``deadline`` the longest time of
+        a launch in seconds.
+        """
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    @property
+    def device(self) -> str:
+        """The name of the device."""
+    @property
+    def description(self) -> str:
+        """A short description of the device, such as its model."""
+    @property
+    def requests(self) -> int:
+        """The number of calls from kernels that have been served so far."""
+    def load(
+        self, image: str | os.PathLike[str] | bytes | bytearray, functions: Sequence[Function[..., Any]] = ()
+    ) -> Program:
+        """Load an image, a file or the bytes of one. Its kernels can call ``functions``."""
+    def close(self) -> None:
+        """Close the device: what was made from this runtime cannot be used any more.
+
+        Launches that run in other threads end first.
+        """
+
+class Program:
+    """An image on a device."""
+
+    @property
+    def kernels(self) -> list[str]:
+        """The names of the image's kernels."""
+    def kernel(self, declaration: str, *, types: Mapping[str, DTypeLike] | None = None) -> Kernel:
+        """The kernel with this declaration, which the image must have been built from.
+
+        ``types`` maps the names of structures to dtypes.
+        """
+
+class Kernel:
+    """A kernel of a loaded image. Calling it launches it and waits for its end."""
+
+    @property
+    def name(self) -> str:
+        """The declared name."""
+    @property
+    def declaration(self) -> str:
+        """The declaration as written."""
+    def __call__(
+        self, *args: int | float | NDArray[Any] | Buffer, teams: int = 1, threads: int = 1
+    ) -> Report:
+        """Launch the kernel with one argument for each parameter, and wait for its end.
+
+        Arrays are copied to the device before, and back afterwards, as their parameters are declared. If
+        the kernel or one of its calls fails, nothing is copied back.
+        """
+
+class Report:
+    """The result of a launch without errors."""
+
+    @property
+    def seconds(self) -> float:
+        """The time from the kernel's start to its end."""

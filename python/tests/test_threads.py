@@ -1,0 +1,132 @@
+"""Threads: of Python beside a launch, of devices that call at once, and signals."""
+
+import _thread
+import threading
+import time
+
+import numpy as np
+import pytest
+import revoff
+from conftest import IMAGE, asking
+
+
+def test_many_calls_of_many_threads(ask):
+    words = np.arange(2000)
+    assert (ask(lambda what: 3 * what)(words, teams=4, threads=32) == 3 * words).all()
+
+
+def test_functions_run_at_once(ask):
+    # Each call waits for the other three.
+    barrier = threading.Barrier(4, timeout=30)
+    launch = ask(lambda what: barrier.wait() * 0 + what)
+    assert launch(range(4), teams=4).tolist() == [0, 1, 2, 3]
+
+
+def test_other_threads_go_on(host):
+    """A call waits for another Python thread, which the launch would stop if it kept the GIL."""
+    called, answer = threading.Event(), threading.Event()
+
+    def act(what):
+        called.set()
+        assert answer.wait(30)
+        return what
+
+    def other():
+        assert called.wait(30)
+        answer.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert asking(host)(act)([7]).tolist() == [7]
+    thread.join()
+
+
+def test_threads_launch_at_once(ask):
+    barrier = threading.Barrier(2, timeout=30)
+    # Each launch's only call waits for the other's.
+    launch = ask(lambda what: barrier.wait() * 0 + what)
+    results = {}
+
+    def run(number):
+        results[number] = launch([number]).tolist()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {1: [1], 2: [2]}
+
+
+def test_each_thread_gets_its_own_exception(host):
+    """Not on GPUs, whose calls do not name their launch: there, all four launches fail by the first exception."""
+    barrier = threading.Barrier(4, timeout=30)
+
+    def act(what):
+        barrier.wait()
+        raise ValueError(what)
+
+    launch, causes = asking(host)(act), {}
+
+    def run(number):
+        try:
+            launch([number])
+        except revoff.CallError as error:
+            causes[number] = error.__cause__.args
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert causes == {number: (number,) for number in range(4)}
+
+
+def test_an_interrupt_ends_a_launch(ask):
+    entered = threading.Event()
+    release = threading.Event()
+
+    def act(what):
+        entered.set()
+        # Longer than the test may take.
+        release.wait(60)
+        return what
+
+    def interrupt():
+        entered.wait(30)
+        _thread.interrupt_main()
+
+    launch = ask(act)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    begin = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch([1])
+        assert time.monotonic() - begin < 30
+    finally:
+        release.set()
+        thread.join()
+
+
+def test_closing_waits_for_a_launch():
+    runtime = revoff.Runtime("host")
+    entered, release = threading.Event(), threading.Event()
+
+    def act(what):
+        entered.set()
+        release.wait(30)
+        return what
+
+    program = runtime.load(IMAGE, [revoff.Function("act(what: u64) -> u64", act)])
+    kernel = program.kernel("ask(words: &[u64], answers: &mut [u64])")
+    answers = np.zeros(1, np.uint64)
+    thread = threading.Thread(target=kernel, args=(np.array([5], np.uint64), answers))
+    thread.start()
+    assert entered.wait(30)
+    runtime.close()
+    release.set()
+    thread.join()
+    assert answers.tolist() == [5]
+    with pytest.raises(revoff.ClosedError):
+        kernel(np.array([5], np.uint64), answers)
