@@ -207,7 +207,8 @@ impl<'a> LaunchArg<'a> {
                 let first = buffer.buf_ptr().cast();
                 // SAFETY: `memory` has checked that the array is contiguous, aligned, of the declared
                 // type, and writable if it is written. `buffer`, which the result borrows, keeps its
-                // memory where it is. NumPy's memory is initialised for all that any code can tell.
+                // memory where it is, unless the program takes that away from NumPy itself
+                // (`resize(refcheck=False)`). NumPy's memory is initialised for all that any code can tell.
                 // Other arguments of this launch do not share memory that is written
                 // (`refuse_shared`). Other threads of Python may access it during the launch, which
                 // copies it at its begin and its end: their reads and writes race with these copies,

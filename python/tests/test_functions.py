@@ -130,6 +130,14 @@ def test_a_result_that_is_not_contiguous(host, image):
     assert results[6:].tolist() == [7, 5, 3, 1]
 
 
+def test_a_number_that_is_too_large_for_a_float(host, image):
+    functions = [bind(READ_FORMS, lambda *_: 1e39), *with_corners(lambda scale: [scale] * 4)[1:]]
+    with pytest.raises(revoff.CallError, match=r"the result: 1e\+39 does not fit in a `f32`"):
+        call_forms(host, image, *functions)
+    functions[0] = bind(READ_FORMS, lambda *_: np.inf)
+    assert call_forms(host, image, *functions)[2][0] == np.inf
+
+
 def test_a_kept_argument_is_a_copy(runtime, image):
     kept = []
 
