@@ -112,7 +112,7 @@ class Runtime:
     def close(self) -> None:
         """Close the device: what was made from this runtime cannot be used any more.
 
-        Launches that run in other threads end first.
+        Launches in other threads go on, and keep the device until they end.
         """
 
 class Program:

@@ -49,17 +49,31 @@ impl<T: Send> Close for Closable<T> {
 }
 
 /// All values that are closed together.
-#[derive(Default)]
-pub(crate) struct CloseGroup(Mutex<Vec<Weak<dyn Close>>>);
+pub(crate) struct CloseGroup(
+    /// `None` when they have been closed.
+    Mutex<Option<Vec<Weak<dyn Close>>>>,
+);
 
 impl CloseGroup {
-    /// Adds a value.
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Some(Vec::new())))
+    }
+
+    /// Adds a value. After the others have been closed, it is closed at once.
     pub(crate) fn add<T: Send + 'static>(&self, value: T) -> Arc<Closable<T>> {
         let value = Arc::new(Closable(Mutex::new(Some(Detached::new(value)))));
         let close: Arc<dyn Close> = value.clone();
         let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        members.retain(|member| member.strong_count() > 0);
-        members.push(Arc::downgrade(&close));
+        match &mut *members {
+            Some(members) => {
+                members.retain(|member| member.strong_count() > 0);
+                members.push(Arc::downgrade(&close));
+            }
+            None => {
+                drop(members);
+                close.close();
+            }
+        }
         value
     }
 
@@ -67,7 +81,7 @@ impl CloseGroup {
     pub(crate) fn close(&self) {
         let members = {
             let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *members)
+            members.take().unwrap_or_default()
         };
         // The last first: a kernel before its program, that before the runtime.
         for member in members.iter().rev().filter_map(Weak::upgrade) {

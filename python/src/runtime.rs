@@ -57,7 +57,7 @@ impl Runtime {
         }
         let runtime = py.detach(|| builder.build());
         let runtime = runtime.map_err(|error| from_runtime(&error))?;
-        let group = Arc::new(CloseGroup::default());
+        let group = Arc::new(CloseGroup::new());
         Ok(Self {
             device: device.into_owned(),
             runtime: group.add(runtime),
@@ -107,8 +107,8 @@ impl Runtime {
         Ok(Program::new(program, &self.group, &self.failures))
     }
 
-    /// Closes the device: what was made from this runtime cannot be used any more. Launches that run in
-    /// other threads end first.
+    /// Closes the device: what was made from this runtime cannot be used any more. Launches in other threads
+    /// go on, and keep the device until they end.
     fn close(&self) {
         self.group.close();
     }

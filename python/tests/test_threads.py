@@ -109,7 +109,7 @@ def test_an_interrupt_ends_a_launch(ask):
         thread.join()
 
 
-def test_closing_waits_for_a_launch():
+def test_a_launch_goes_on_after_closing():
     runtime = revoff.Runtime("host")
     entered, release = threading.Event(), threading.Event()
 
