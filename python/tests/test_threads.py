@@ -82,6 +82,15 @@ def test_each_thread_gets_its_own_exception(host):
     assert causes == {number: (number,) for number in range(4)}
 
 
+def test_the_cause_is_the_exception_that_the_error_names(ask):
+    def act(what):
+        raise ValueError(f"number {what}.")
+
+    with pytest.raises(revoff.CallError) as caught:
+        ask(act)(range(32), threads=32)
+    assert str(caught.value.__cause__) in str(caught.value)
+
+
 def test_an_interrupt_ends_a_launch(ask):
     entered = threading.Event()
     release = threading.Event()
