@@ -101,7 +101,9 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
         };
     }
     let packaged = installed().map(|prefix| prefix.join(PACKAGED));
-    if let Some(folder) = packaged.filter(|folder| folder.is_dir()) {
+    if let Some(folder) = packaged
+        && LOADED.iter().all(|name| folder.join(name).exists())
+    {
         return Ok(folder);
     }
     let sources = sources()?;

@@ -24,8 +24,8 @@ pub enum BuildError {
     },
     /// The sources from which `std` for devices is built are missing.
     #[error(
-        "{}: the sources of this project, with which `revoff` was built, are gone: clone them again and \
-         `cargo install --path cli` there, or install the package, which contains them",
+        "{}: the sources of this project are not there: clone its repository and `cargo install --path cli` there, or \
+         install the package that `cargo xtask dist` makes, which contains them",
         .0.display()
     )]
     NoSources(PathBuf),

@@ -1,6 +1,6 @@
 //! device-rt as pieces that other compilers link into their images, with the headers for C.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use targets::arch::Arch;
@@ -27,27 +27,37 @@ const CRATE: &str = "device-rt/linkable";
 const PACKAGED: &str = "lib/revoff/pieces";
 
 /// The folder with the headers, in `include`, the piece for `host`, and those for GPUs, each in a folder of its
-/// architecture's name. They are built where that is not done yet, unless an installed package has them.
+/// architecture's name. They are built where that is not done yet, unless an installed package has them. Other processes
+/// that ask for pieces wait.
 ///
 /// # Errors
 /// They cannot be built.
 pub fn pieces(arches: &[&'static Arch]) -> Result<PathBuf, BuildError> {
     let packaged = installed().map(|prefix| prefix.join(PACKAGED));
-    let has_all = |folder: &PathBuf| arches.iter().all(|arch| folder.join(arch.name).is_dir());
-    if let Some(folder) = packaged.filter(has_all) {
+    let parts = ["include/revoff.h", "host/librevoff_piece.a"].into_iter();
+    let mut parts = parts.chain(arches.iter().map(|arch| arch.name));
+    if let Some(folder) = packaged
+        && parts.all(|part| folder.join(part).exists())
+    {
         return Ok(folder);
     }
-    let sources = sources()?;
-    let folder = cache()?.join("pieces");
+    let (sources, cache) = (sources()?, cache()?);
+    let (folder, built) = (cache.join("pieces"), cache.join("images"));
+    fs::create_dir_all(&built).map_err(io_at(&built))?;
+    let path = built.join("lock");
+    let lock = File::create(&path).map_err(io_at(&path))?;
+    lock.lock().map_err(io_at(&path))?;
+
     put_headers(&sources, &folder)?;
-    put_for_host(&sources, &folder)?;
+    let dir = sources.join(CRATE);
+    copy(&host_library(&dir, &built)?, &folder.join("host"))?;
     if !arches.is_empty() {
-        let toolchain = Toolchain::find(arches)?;
-        let (assemblers, dir) = (Assemblers::find()?, sources.join(CRATE));
-        let built = cache()?.join("images");
+        let (toolchain, assemblers) = (Toolchain::find(arches)?, Assemblers::find()?);
         for &arch in arches {
-            let image = device::build(&toolchain, &assemblers, &dir, arch, &built.join(arch.name))?;
-            put(&image, &folder)?;
+            put(
+                &device::build(&toolchain, &assemblers, &dir, arch, &built)?,
+                &folder,
+            )?;
         }
     }
     Ok(folder)
@@ -59,11 +69,9 @@ pub fn pieces(arches: &[&'static Arch]) -> Result<PathBuf, BuildError> {
 /// A file cannot be read or written.
 pub fn put_headers(sources: &Path, pieces: &Path) -> Result<(), BuildError> {
     let include = pieces.join("include");
-    fs::create_dir_all(&include).map_err(io_at(&include))?;
-    for header in HEADERS {
-        copy(&sources.join(header), &include)?;
-    }
-    Ok(())
+    HEADERS
+        .iter()
+        .try_for_each(|header| copy(&sources.join(header), &include))
 }
 
 /// Builds the piece for `host` into the folder with pieces.
@@ -80,13 +88,22 @@ pub fn put_for_host(sources: &Path, pieces: &Path) -> Result<(), BuildError> {
 /// A file cannot be read or written.
 pub fn put(image: &DeviceImage, pieces: &Path) -> Result<(), BuildError> {
     let folder = pieces.join(image.arch.name);
-    fs::create_dir_all(&folder).map_err(io_at(&folder))?;
     let files = image.ptx.iter().chain([&image.bitcode]);
     files.into_iter().try_for_each(|file| copy(file, &folder))
 }
 
-/// Copies a file to a folder.
+/// Copies a file to a folder, unless its content is there. A compiler that reads the folder at that time finds the old
+/// file or the new one.
 fn copy(file: &Path, folder: &Path) -> Result<(), BuildError> {
-    let to = folder.join(file.file_name().unwrap_or_default());
-    fs::copy(file, to).map(drop).map_err(io_at(file))
+    let name = file.file_name().unwrap_or_default();
+    let to = folder.join(name);
+    let content = fs::read(file).map_err(io_at(file))?;
+    if fs::read(&to).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    let new = folder.join(format!("{}.{}", name.display(), std::process::id()));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&new, content))
+        .and_then(|()| fs::rename(&new, &to))
+        .map_err(io_at(&to))
 }

@@ -16,10 +16,11 @@ const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 pub fn sources() -> Result<PathBuf, BuildError> {
     let installed = installed().map(|prefix| prefix.join("share/revoff/src"));
     let clone = Path::new(CLONE);
-    installed
-        .or_else(|| Some(clone.canonicalize().unwrap_or_else(|_| clone.to_owned())))
-        .filter(|folder| folder.join("device-std/Cargo.toml").is_file())
-        .ok_or_else(|| BuildError::NoSources(clone.to_owned()))
+    let folder = installed.unwrap_or_else(|| clone.canonicalize().unwrap_or(clone.to_owned()));
+    match folder.join("device-std/Cargo.toml").is_file() {
+        true => Ok(folder),
+        false => Err(BuildError::NoSources(folder)),
+    }
 }
 
 /// The folder in which the package with this program is installed, wherever that is: its programs are in `bin`.

@@ -107,6 +107,12 @@ pub(crate) fn put(root: &Path, profile: &str, out: &Path) -> anyhow::Result<Vec<
     Ok(made)
 }
 
+/// The plugins' packages and the command's.
+pub(crate) fn packages() -> Vec<&'static str> {
+    let plugins = PLUGINS.iter().map(|plugin| plugin.package);
+    plugins.chain(["revoff-cli"]).collect()
+}
+
 /// Builds what `targets` chooses of the plugins' packages and of the command's; returns the paths of all files that
 /// Cargo made.
 pub(crate) fn build(root: &Path, profile: &str, targets: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
@@ -117,11 +123,7 @@ pub(crate) fn build(root: &Path, profile: &str, targets: &[&str]) -> anyhow::Res
     // Whoever names packages gets their dependencies with fewer features than `cargo test` has
     // compiled, and so compiles them again.
     if profile != "dev" {
-        for package in PLUGINS
-            .map(|plugin| plugin.package)
-            .iter()
-            .chain(&["revoff-cli"])
-        {
+        for package in packages() {
             cargo.args(["--package", package]);
         }
     }
@@ -130,7 +132,7 @@ pub(crate) fn build(root: &Path, profile: &str, targets: &[&str]) -> anyhow::Res
         .output()
         .with_context(|| format!("running {}", env!("CARGO")))?;
     if !output.status.success() {
-        bail!("the plugins do not build");
+        bail!("cargo build has failed: see above");
     }
     let messages = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
     let mut files = Vec::new();

@@ -5,17 +5,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Packs a folder; the same content gives the same file. `level` is how well xz compresses, from 0 to 9.
-pub(super) fn write(folder: &Path, to: &Path, level: u32) -> Result<PathBuf> {
+/// Packs a folder; the same content gives the same file. `level` is how well xz compresses, from 0 to 9; `time` is that
+/// of the files, by which cargo notices that they are newer than others.
+pub(super) fn write(folder: &Path, to: &Path, level: u32, time: u64) -> Result<PathBuf> {
     let mut tar = Command::new("tar");
+    tar.arg(format!("--mtime=@{time}"));
     tar.env("XZ_OPT", format!("-{level}"));
-    tar.args([
-        "--sort=name",
-        "--owner=0",
-        "--group=0",
-        "--numeric-owner",
-        "--mtime=@0",
-    ]);
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
     tar.args(["--mode=u+rw,go-w,a+rX", "--xz", "-cf"]).arg(to);
     tar.arg("-C").arg(folder.parent().unwrap_or(folder));
     tar.arg(folder.file_name().context("the package has a name")?);

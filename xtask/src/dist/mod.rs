@@ -11,6 +11,7 @@
 
 mod archive;
 mod debian;
+mod licences;
 mod prefix;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use prefix::Prefix;
 #[derive(Args)]
 pub(crate) struct Options {
     /// The folder for the packages
-    #[arg(long, value_name = "DIR", default_value = "target/dist")]
+    #[arg(long, value_name = "DIR", default_value = "target/packages")]
     out: PathBuf,
     /// The GPUs for which there are pieces to link
     #[arg(
@@ -41,35 +42,72 @@ pub(crate) struct Options {
     debug: bool,
 }
 
+/// The folder with images while the pieces are built.
+const IMAGES: &str = "images";
+
 /// The version of this project.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     let out = root.join(&options.out);
-    // An old one may have files that the new one has not.
-    if out.exists() {
-        std::fs::remove_dir_all(&out).with_context(|| out.display().to_string())?;
+    for tool in ["strip", "tar", "xz", "dpkg-deb"] {
+        let found = Command::new(tool).arg("--version").output();
+        found.with_context(|| format!("no {tool} (Debian: binutils, tar, xz-utils, dpkg)"))?;
     }
     let name = format!("revoff-{VERSION}-{}-linux", std::env::consts::ARCH);
+    // Nothing else in the folder is touched.
+    for old in [&name, IMAGES, debian::STAGED] {
+        let old = out.join(old);
+        if old.exists() {
+            std::fs::remove_dir_all(&old).with_context(|| old.display().to_string())?;
+        }
+    }
     let prefix = Prefix::create(&out.join(&name))?;
 
+    let changed = prefix::output_of(
+        Command::new("git")
+            .current_dir(root)
+            .args(["status", "--porcelain"]),
+    )?;
+    ensure!(
+        options.debug || changed.is_empty(),
+        "files differ from the commit: commit them, because the package has the sources, or use --debug for a trial"
+    );
     let profile = if options.debug { "dev" } else { "dist" };
     plugins::put(root, profile, &prefix.folder("lib/revoff")?)?;
     let command = command(root, profile)?;
     prefix.put(&command, "bin/revoff")?;
-    prefix.strip(&["bin", "lib/revoff", "lib/revoff/emulated"])?;
+    prefix.strip()?;
     pieces(root, options, &prefix)?;
     prefix.put_manual(&command)?;
     prefix.put_build_files()?;
     prefix.put_documentation(root)?;
+    let licences = licences::text(root, &plugins::packages())?;
+    prefix.write("share/doc/revoff/copyright", licences.as_bytes())?;
     prefix.put_sources(root)?;
 
     let level = if options.debug { 0 } else { 9 };
+    let time = commit_time(root)?;
     let made = [
-        archive::write(prefix.path(), &out.join(format!("{name}.tar.xz")), level)?,
-        debian::write(&prefix, &out, level)?,
+        archive::write(
+            prefix.path(),
+            &out.join(format!("{name}.tar.xz")),
+            level,
+            time,
+        )?,
+        debian::write(&prefix, &out, level, time)?,
     ];
     Ok(made.map(|file| file.display().to_string()).join("\n"))
+}
+
+/// When the sources were committed, in seconds since 1970.
+fn commit_time(root: &Path) -> Result<u64> {
+    let time = prefix::output_of(Command::new("git").current_dir(root).args([
+        "log",
+        "-1",
+        "--format=%ct",
+    ]))?;
+    Ok(String::from_utf8(time)?.trim().parse()?)
 }
 
 /// Builds the command `revoff`; returns its path.
@@ -81,7 +119,7 @@ fn command(root: &Path, profile: &str) -> Result<PathBuf> {
 
 /// Puts device-rt for images by other compilers into the package.
 fn pieces(root: &Path, options: &Options, prefix: &Prefix) -> Result<()> {
-    let work = root.join(&options.out).join("images");
+    let work = root.join(&options.out).join(IMAGES);
     let mut images = Command::new(std::env::current_exe()?);
     images
         .current_dir(root)

@@ -9,6 +9,9 @@ use anyhow::{Context, Result, ensure};
 
 use super::VERSION;
 
+/// The folders with programs and libraries.
+const PROGRAMS: [&str; 3] = ["bin", "lib/revoff", "lib/revoff/emulated"];
+
 /// Scripts by which shells complete the command line.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/revoff"),
@@ -56,7 +59,7 @@ impl Prefix {
         Ok(())
     }
 
-    fn write(&self, name: &str, content: &[u8]) -> Result<()> {
+    pub(super) fn write(&self, name: &str, content: &[u8]) -> Result<()> {
         let to = self.place(name)?;
         fs::write(&to, content).with_context(|| to.display().to_string())
     }
@@ -68,9 +71,9 @@ impl Prefix {
         Ok(path)
     }
 
-    /// Removes what only a debugger reads from the programs and libraries in some of its folders.
-    pub(super) fn strip(&self, folders: &[&str]) -> Result<()> {
-        for folder in folders {
+    /// Removes what only a debugger reads from its programs and libraries.
+    pub(super) fn strip(&self) -> Result<()> {
+        for folder in PROGRAMS {
             for file in files(&self.0.join(folder))? {
                 let status = Command::new("strip")
                     .arg("--strip-unneeded")
@@ -96,11 +99,11 @@ impl Prefix {
     /// The manual pages and the completions, which the command writes.
     pub(super) fn put_manual(&self, command: &Path) -> Result<()> {
         let pages = self.folder("share/man/man1")?;
-        said(Command::new(command).arg("man").arg(pages))?;
+        output_of(Command::new(command).arg("man").arg(pages))?;
         for (shell, name) in COMPLETIONS {
             self.write(
                 name,
-                &said(Command::new(command).args(["completions", shell]))?,
+                &output_of(Command::new(command).args(["completions", shell]))?,
             )?;
         }
         Ok(())
@@ -123,7 +126,7 @@ impl Prefix {
     /// The files of this repository: `revoff build` compiles `std` for devices from them, and programs that launch
     /// kernels have them as dependencies.
     pub(super) fn put_sources(&self, root: &Path) -> Result<()> {
-        let list = said(
+        let list = output_of(
             Command::new("git")
                 .current_dir(root)
                 .args(["ls-files", "-z"]),
@@ -136,12 +139,30 @@ impl Prefix {
 
     /// Copies all of it.
     pub(super) fn copy_to(&self, to: &Path) -> Result<()> {
-        said(Command::new("cp").arg("-a").arg(&self.0).arg(to)).map(drop)
+        output_of(Command::new("cp").arg("-a").arg(&self.0).arg(to)).map(drop)
+    }
+
+    /// The oldest C library with which its programs and libraries run.
+    pub(super) fn libc(&self) -> Result<String> {
+        let mut newest = (2, 0);
+        for folder in PROGRAMS {
+            for file in files(&self.0.join(folder))? {
+                let text = output_of(Command::new("objdump").arg("-T").arg(&file))?;
+                let text = String::from_utf8(text)?;
+                let versions = text.split("GLIBC_").skip(1).filter_map(|rest| {
+                    let end = rest.find(|c: char| c != '.' && !c.is_ascii_digit())?;
+                    let mut parts = rest[..end].split('.').map(str::parse::<u32>);
+                    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+                });
+                newest = versions.fold(newest, Ord::max);
+            }
+        }
+        Ok(format!("{}.{}", newest.0, newest.1))
     }
 
     /// The size of its files.
     pub(super) fn bytes(&self) -> Result<u64> {
-        let text = said(
+        let text = output_of(
             Command::new("du")
                 .args(["--bytes", "--summarize"])
                 .arg(&self.0),
@@ -156,7 +177,7 @@ impl Prefix {
 }
 
 /// The output of a command, which succeeds.
-fn said(command: &mut Command) -> Result<Vec<u8>> {
+pub(super) fn output_of(command: &mut Command) -> Result<Vec<u8>> {
     let output = command
         .output()
         .with_context(|| format!("cannot run {command:?}"))?;

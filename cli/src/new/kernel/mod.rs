@@ -6,8 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 
-/// Checks that a folder lies in no workspace: the program becomes one, and workspaces cannot be nested.
+/// Checks that the crates can be created: the sources on which they depend are there, and the folder lies in no
+/// workspace. The program becomes one, and workspaces cannot be nested.
 pub(super) fn check(folder: &Path) -> anyhow::Result<()> {
+    revoff_build::sources()?;
     let folder = std::path::absolute(folder)?;
     for parent in folder.ancestors().skip(1) {
         let manifest = parent.join("Cargo.toml");
