@@ -69,6 +69,7 @@ mod declared {
 }
 
 /// Uses its parameters.
+#[allow(clippy::too_many_arguments, reason = "one of each type")]
 #[revoff_device::kernel(declared::EveryForm)]
 pub fn every_form(
     factor: f64,
