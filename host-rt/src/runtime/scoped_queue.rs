@@ -80,8 +80,8 @@ impl<'a> ScopedQueue<'a> {
         Ok(())
     }
 
-    /// Runs a kernel after the copies so far, and waits for it, with a watch if there is one. If the kernel passes its deadline,
-    /// it keeps the queue, and `self` accepts no more work.
+    /// Runs a kernel after the copies so far, and waits for it, with a watch if there is one. If the kernel
+    /// passes its deadline, it keeps the queue, and `self` accepts no more work.
     ///
     /// # Safety
     /// As for [`Kernel::launch`].
