@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::{PyErr, Python};
 use revoff_host::{CallError, LaunchError, RuntimeError};
 
-/// Exceptions that are kept of one launch, or of those that calls do not name. A launch's error is about
-/// its first failed call, and there are no more calls at a time than threads that serve them. Each keeps
-/// the arguments of its call.
+/// The most exceptions to keep for each launch, and for all launches that calls do not name. The error of a
+/// launch is about its first failed call, and no more calls run at a time than threads serve them. An
+/// exception keeps the arguments of its call.
 const KEPT: usize = 64;
 
 /// The exceptions of a runtime's launches.
