@@ -59,9 +59,9 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     let library = test.with_file_name("libcuda_emulated.so");
     assert!(library.exists(), "cargo builds {}", library.display());
     let folder = common::scratch("emulate-driver");
-    // Nothing here loads AMD's: the folder must have both.
-    for name in ["libcuda.so.1", "libhsa-runtime64.so.1"] {
-        std::os::unix::fs::symlink(&library, folder.join(name)).expect("a link");
+    // Nothing here loads the others, which the folder must have.
+    for driver in &revoff_build::EMULATED_DRIVERS {
+        std::os::unix::fs::symlink(&library, folder.join(driver.loaded)).expect("a link");
     }
     folder
 });

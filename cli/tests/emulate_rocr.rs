@@ -17,15 +17,16 @@ fn source(path: &str) -> PathBuf {
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     let test = std::env::current_exe().expect("this test's path");
     let folder = common::scratch("emulate-rocr-driver");
-    let cuda = test.with_file_name("libcuda_emulated.so");
-    std::os::unix::fs::symlink(cuda, folder.join("libcuda.so.1")).expect("a link");
-    let name = "libhsa-runtime64.so.1";
-    let rocr = test.with_file_name("libhsa_emulated.a");
-    let versions = source("../targets/hsa-emu/libhsa/versions.map");
-    let options = [revoff_build::STAYS_LOADED];
-    let linked =
-        revoff_build::link_with_versions(&rocr, &versions, name, &options, &folder.join(name));
-    linked.expect("cc links it");
+    for library in &revoff_build::EMULATED_DRIVERS {
+        if library.package == "libcudart" {
+            // Nothing here loads it, but the folder must have it.
+            std::fs::write(folder.join(library.loaded), "").expect("a file");
+            continue;
+        }
+        let built = test.with_file_name(library.built);
+        let put = library.put(&built, &source(".."), &folder);
+        put.expect("cargo builds it, and cc links it");
+    }
     folder
 });
 

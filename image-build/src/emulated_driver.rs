@@ -2,61 +2,21 @@
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::device::clean;
 use crate::error::{BuildError, io_at};
+use crate::library::EMULATED_DRIVERS;
 use crate::messages;
 use crate::program::cache;
 use crate::sources::{installed, sources};
-use crate::version_script::{STAYS_LOADED, link_with_versions};
-
-/// The packages of the libraries.
-const PACKAGES: [&str; 3] = ["libcuda", "libcudart", "libhsa"];
 
 /// The variable that names a folder with the libraries, which are then not built.
 const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
 
 /// The folder with them in an installed package.
 const PACKAGED: &str = "lib/revoff/emulated";
-
-/// Cargo's name of the driver.
-const DRIVER: &str = "libcuda_emulated.so";
-/// Cargo's name of the runtime.
-const RUNTIME: &str = "libcudart_emulated.a";
-
-/// The runtime as a shared object.
-const SHARED: &str = "libcudart.so.12";
-
-/// AMD's driver as a shared object.
-const ROCR: &str = "libhsa-runtime64.so.1";
-
-/// A shared object whose symbols have versions.
-struct Linked {
-    name: &'static str,
-    /// The static library that it is linked from.
-    archive: &'static str,
-    /// The versions of its symbols, among the sources.
-    versions: &'static str,
-    options: &'static [&'static str],
-}
-
-const LINKED: [Linked; 2] = [
-    Linked {
-        name: SHARED,
-        archive: RUNTIME,
-        versions: "targets/cuda-emu/libcudart/versions.map",
-        options: &[],
-    },
-    Linked {
-        name: ROCR,
-        archive: "libhsa_emulated.a",
-        versions: "targets/hsa-emu/libhsa/versions.map",
-        options: &[STAYS_LOADED],
-    },
-];
 
 /// Variables on which the build of a dependency depends, though its result does not: without them,
 /// programs with and without these variables share one driver.
@@ -69,20 +29,6 @@ const CUDA_VARIABLES: [&str; 6] = [
     "CUDARC_CUDA_VERSION",
 ];
 
-/// The names of the drivers that programs load.
-const LOADED: [&str; 2] = ["libcuda.so.1", ROCR];
-
-/// The names that programs and linkers look for, and the files that they name.
-const NAMES: [(&str, &str); 7] = [
-    (LOADED[0], DRIVER),
-    ("libcuda.so", DRIVER),
-    (SHARED, SHARED),
-    ("libcudart.so", SHARED),
-    ("libcudart_static.a", RUNTIME),
-    (ROCR, ROCR),
-    ("libhsa-runtime64.so", ROCR),
-];
-
 /// Builds `libcuda.so.1`, `libcudart.so.12` and `libhsa-runtime64.so.1`, where that is not done yet, and returns the
 /// folder that has nothing else. An installed package has them; the environment may name another folder.
 ///
@@ -91,8 +37,7 @@ const NAMES: [(&str, &str); 7] = [
 pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
         let folder = PathBuf::from(folder);
-        let missing = LOADED.iter().find(|&name| !folder.join(name).exists());
-        return match missing {
+        return match missing(&folder) {
             None => Ok(folder),
             Some(name) => Err(BuildError::Request(format!(
                 "{FOLDER}={}: no {name} there",
@@ -102,7 +47,7 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     }
     let packaged = installed().map(|prefix| prefix.join(PACKAGED));
     if let Some(folder) = packaged
-        && LOADED.iter().all(|name| folder.join(name).exists())
+        && missing(&folder).is_none()
     {
         return Ok(folder);
     }
@@ -113,21 +58,21 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     }
     build(&sources, &target)?;
     let release = target.join("release");
-    for object in &LINKED {
-        object.link(&sources, &release)?;
-    }
     let folder = target.join("lib");
-    fs::create_dir_all(&folder).map_err(io_at(&folder))?;
-    for (name, file) in NAMES {
-        // In one step: other processes may use it.
-        let new = folder.join(format!("{name}.{}", std::process::id()));
-        let path = folder.join(name);
-        let linked = symlink(release.join(file), &new);
-        linked
-            .and_then(|()| fs::rename(&new, &path))
-            .map_err(io_at(&path))?;
+    for library in &EMULATED_DRIVERS {
+        let mut from = vec![release.join(library.built)];
+        from.extend(library.versions.map(|(script, _)| sources.join(script)));
+        if !is_up_to_date(&folder.join(library.loaded), &from)? {
+            library.put(&from[0], &sources, &folder)?;
+        }
     }
     Ok(folder)
+}
+
+/// The name of a driver that a folder has not.
+fn missing(folder: &Path) -> Option<&'static str> {
+    let mut names = EMULATED_DRIVERS.iter().map(|library| library.loaded);
+    names.find(|name| !folder.join(name).exists())
 }
 
 fn build(sources: &Path, target: &Path) -> Result<(), BuildError> {
@@ -140,8 +85,8 @@ fn build(sources: &Path, target: &Path) -> Result<(), BuildError> {
     command.args(["build", "--release", "--quiet", "--locked"]);
     let manifest = sources.join("Cargo.toml");
     command.arg("--manifest-path").arg(&manifest);
-    for package in PACKAGES {
-        command.args(["--package", package]);
+    for library in &EMULATED_DRIVERS {
+        command.args(["--package", library.package]);
     }
     command.arg("--target-dir").arg(target);
     let status = command.status().map_err(io_at(Path::new("cargo")))?;
@@ -154,27 +99,13 @@ fn build(sources: &Path, target: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-impl Linked {
-    /// Links it, unless that was done after its library was built.
-    fn link(&self, sources: &Path, release: &Path) -> Result<(), BuildError> {
-        let (library, shared) = (release.join(self.archive), release.join(self.name));
-        let versions = sources.join(self.versions);
-        if is_up_to_date(&shared, &[&library, &versions])? {
-            return Ok(());
-        }
-        let new = release.join(format!("{}.{}", self.name, std::process::id()));
-        link_with_versions(&library, &versions, self.name, self.options, &new)?;
-        fs::rename(&new, &shared).map_err(io_at(&shared))
-    }
-}
-
 /// Whether a file exists and is at least as new as all of its sources.
-fn is_up_to_date(made: &Path, sources: &[&Path]) -> Result<bool, BuildError> {
+fn is_up_to_date(made: &Path, sources: &[PathBuf]) -> Result<bool, BuildError> {
     let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
     let Ok(made) = modified(made) else {
         return Ok(false);
     };
-    for &source in sources {
+    for source in sources {
         if modified(source).map_err(io_at(source))? > made {
             return Ok(false);
         }
@@ -200,7 +131,7 @@ mod tests {
             file.set_modified(start + Duration::from_secs(seconds))
                 .unwrap();
         };
-        let is_up_to_date = || is_up_to_date(&made, &[&one, &other]);
+        let is_up_to_date = || is_up_to_date(&made, &[one.clone(), other.clone()]);
         modify(&one, 1);
         assert!(!is_up_to_date().unwrap(), "there is none");
         modify(&made, 2);

@@ -34,6 +34,7 @@ mod error;
 mod file;
 mod host;
 mod krate;
+mod library;
 mod messages;
 mod piece;
 pub mod pieces;
@@ -47,10 +48,10 @@ pub use emulated_driver::emulated_driver;
 pub use error::{BuildError, NoCrate, RUSTC};
 pub use file::{Images, images, write_file};
 pub use host::{c_image, host_image, host_library, kernel_crate, static_library};
+pub use library::{EMULATED_DRIVERS, Library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
 pub use sources::sources;
-pub use version_script::{STAYS_LOADED, link_with_versions};
 pub use work::WORK;
 
 /// The file name of images of the kernel crate in the folder `dir`.

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::error::{BuildError, io_at};
 
 /// An option for objects that are never unloaded, because their threads outlive any call.
-pub const STAYS_LOADED: &str = "-Wl,-z,nodelete";
+pub(crate) const STAYS_LOADED: &str = "-Wl,-z,nodelete";
 
 /// The system's libraries that the standard library needs.
 const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
@@ -17,7 +17,7 @@ const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ld
 ///
 /// # Errors
 /// `cc` is missing, or fails.
-pub fn link_with_versions(
+pub(crate) fn link_with_versions(
     library: &Path,
     script: &Path,
     name: &str,

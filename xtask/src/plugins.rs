@@ -4,59 +4,34 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
-use revoff_build::{STAYS_LOADED, link_with_versions};
+use revoff_build::{EMULATED_DRIVERS, Library};
 
-/// A plugin.
-struct Plugin {
-    package: &'static str,
-    /// The name of Cargo's file.
-    built: &'static str,
-    /// The name under which it is loaded.
-    loaded: &'static str,
-    /// For a static library that becomes a shared object: the version script of its symbols, and more options.
-    versions: Option<(&'static str, &'static [&'static str])>,
-}
-
-const PLUGINS: [Plugin; 6] = [
-    Plugin {
+const PLUGINS: [Library; 3] = [
+    Library {
         package: "libgomp-plugin-nvptx",
         built: "libgomp_plugin_nvptx.so",
         loaded: "libgomp-plugin-nvptx.so.1",
         versions: None,
+        linked: &[],
     },
-    Plugin {
+    Library {
         package: "libgomp-plugin-gcn",
         built: "libgomp_plugin_gcn.so",
         loaded: "libgomp-plugin-gcn.so.1",
         versions: None,
+        linked: &[],
     },
-    // The vendors' drivers, emulated, in a folder of their own: beside GCC's plugins, and not in place of them.
-    Plugin {
-        package: "libcuda",
-        built: "libcuda_emulated.so",
-        loaded: "emulated/libcuda.so.1",
-        versions: None,
-    },
-    Plugin {
-        package: "libcudart",
-        built: "libcudart_emulated.a",
-        loaded: "emulated/libcudart.so.12",
-        versions: Some(("targets/cuda-emu/libcudart/versions.map", &[])),
-    },
-    // AMD's runtime, emulated.
-    Plugin {
-        package: "libhsa",
-        built: "libhsa_emulated.a",
-        loaded: "emulated/libhsa-runtime64.so.1",
-        versions: Some(("targets/hsa-emu/libhsa/versions.map", &[STAYS_LOADED])),
-    },
-    Plugin {
+    Library {
         package: "libomptarget",
         built: "libomptarget.a",
         loaded: "libomptarget.so.22.1",
         versions: Some(("plugins/libomptarget/versions.map", &[])),
+        linked: &[],
     },
 ];
+
+/// The folder of the emulated drivers, below that of the plugins: beside GCC's plugins, and not in place of them.
+const EMULATED: &str = "emulated";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -75,42 +50,30 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
     Ok(made.collect::<Vec<_>>().join("\n"))
 }
 
-/// Builds the plugins with one of Cargo's profiles and puts them into the folder `out`; returns their paths.
+/// Builds the plugins and the emulated drivers with one of Cargo's profiles and puts them into the folder `out`; returns
+/// their paths.
 pub(crate) fn put(root: &Path, profile: &str, out: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    std::fs::create_dir_all(out).with_context(|| format!("making {}", out.display()))?;
     let built = build(root, profile, &["--lib"])?;
+    let plugins = PLUGINS.iter().map(|library| (library, out.to_owned()));
+    let drivers = EMULATED_DRIVERS.iter();
+    let drivers = drivers.map(|library| (library, out.join(EMULATED)));
     let mut made = Vec::new();
-    for plugin in PLUGINS {
-        let name = plugin.built;
+    for (library, folder) in plugins.chain(drivers) {
         let from = built
             .iter()
-            .find(|file| file.ends_with(name))
-            .with_context(|| format!("{} builds no {name}", plugin.package))?;
-        let to = out.join(plugin.loaded);
-        let folder = to.parent().unwrap_or(out);
-        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        // Replaces the old file instead of writing to it, since running programs may have loaded
-        // it.
-        let _ = std::fs::remove_file(&to);
-        match plugin.versions {
-            Some((versions, options)) => {
-                let name = to.file_name().unwrap_or_default().to_string_lossy();
-                link_with_versions(from, &root.join(versions), &name, options, &to)?;
-            }
-            None => {
-                std::fs::copy(from, &to)
-                    .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
-            }
-        }
-        made.push(to);
+            .find(|file| file.ends_with(library.built))
+            .with_context(|| format!("{} builds no {}", library.package, library.built))?;
+        library.put(from, root, &folder)?;
+        made.push(folder.join(library.loaded));
     }
     Ok(made)
 }
 
 /// The plugins' packages and the command's.
 pub(crate) fn packages() -> Vec<&'static str> {
-    let plugins = PLUGINS.iter().map(|plugin| plugin.package);
-    plugins.chain(["revoff-cli"]).collect()
+    let libraries = PLUGINS.iter().chain(&EMULATED_DRIVERS);
+    let libraries = libraries.map(|library| library.package);
+    libraries.chain(["revoff-cli"]).collect()
 }
 
 /// Builds what `targets` chooses of the plugins' packages and of the command's; returns the paths of all files that
