@@ -13,6 +13,7 @@ use super::host_functions::functions;
 use super::kinds::Call;
 use super::options::Options;
 use super::peers::{self, Estimated};
+use super::plot;
 use crate::output;
 
 /// The costs of one kind of call, as JSON.
@@ -51,10 +52,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         all.extend(peers::count(&bench, options)?);
     }
     let answers: Vec<_> = all.iter().map(Counted::answer).collect();
-    if options.json {
-        return output::json(&answers);
+    let estimated: Vec<_> = answers.iter().map(Answer::estimated).collect();
+    match options.json {
+        true => output::json(&answers)?,
+        false => output::print(&render(&bench, &answers, &estimated)?)?,
     }
-    output::print(&render(&bench, &answers)?)
+    match &options.plot {
+        Some(dir) => plot::draw_estimates(bench.name(), &estimated, dir),
+        None => Ok(()),
+    }
 }
 
 /// Counts one kind of call.
@@ -92,7 +98,11 @@ impl Answer<'_> {
 }
 
 /// The table.
-fn render(bench: &Bench, answers: &[Answer<'_>]) -> Result<String, fmt::Error> {
+fn render(
+    bench: &Bench,
+    answers: &[Answer<'_>],
+    estimated: &[Estimated<'_>],
+) -> Result<String, fmt::Error> {
     let mut text = String::new();
     let out = &mut text;
     writeln!(
@@ -131,8 +141,7 @@ fn render(bench: &Bench, answers: &[Answer<'_>]) -> Result<String, fmt::Error> {
          atomics: on device memory; instructions: of warps, polls included;\nin brackets: relative to \
          an exchange of two flags"
     )?;
-    let estimated: Vec<_> = answers.iter().map(Answer::estimated).collect();
-    peers::cost_ratios(out, &estimated)?;
+    peers::cost_ratios(out, estimated)?;
     Ok(text)
 }
 

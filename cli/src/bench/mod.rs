@@ -46,11 +46,11 @@ use crate::output;
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    if options.costs {
-        return costs::run(options);
-    }
     if let Some(dir) = &options.plot {
         plot::prepare(dir)?;
+    }
+    if options.costs {
+        return costs::run(options);
     }
     let mut failure = None;
     let report = match &options.from {

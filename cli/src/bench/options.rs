@@ -38,7 +38,7 @@ pub(crate) struct Options {
 
     /// Measure no time; count what each call does on the bus between device and host, and estimate its
     /// time; for the device `emu`
-    #[arg(long, conflicts_with_all = ["plot", "from", "seconds", "rounds", "quick", "threads", "grids"])]
+    #[arg(long, conflicts_with_all = ["from", "seconds", "rounds", "quick", "threads", "grids"])]
     pub(super) costs: bool,
 
     /// Include other runtimes: LLVM's RPC, and with --costs GCC's libgomp (--gcc-libgomp)

@@ -1,4 +1,4 @@
-//! Times as bars, a pair for each wire, with the floor behind them.
+//! Times as bars, a pair for each wire, with bounds behind them.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -6,45 +6,58 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::axis::{around, time};
 use super::page::{GRAY, Head, LIGHT, Mark, TEXT, page, text};
 
+pub(super) struct Bars {
+    pub(super) head: Head,
+    /// What the two bars of each wire are.
+    pub(super) pair: [String; 2],
+    pub(super) groups: Vec<Group>,
+    /// Times that are drawn as lines, with their labels: at most two.
+    pub(super) bounds: Vec<(String, f64)>,
+}
+
 /// The bars of one wire.
 pub(super) struct Group {
     pub(super) label: String,
     pub(super) color: RGBColor,
-    pub(super) p50_ns: f64,
-    pub(super) p99_ns: f64,
+    /// In nanoseconds; the second is drawn paler.
+    pub(super) times: [Option<f64>; 2],
 }
 
 /// A bar's part of its group's width.
-const BAR: f64 = 0.32;
+const BAR: f64 = 0.42;
 
-/// The opacity of a p99 bar.
-const PALE: f64 = 0.45;
+/// Left edges of a pair's bars, from the middle of the group.
+const LEFT: [f64; 2] = [-0.44, 0.02];
 
-/// The picture; `floor` is p50 and p99 of the floor. None without a bar.
-pub(super) fn draw(
-    head: &Head,
-    groups: &[Group],
-    floor: [f64; 2],
-) -> anyhow::Result<Option<String>> {
-    let times = groups.iter().flat_map(|group| [group.p50_ns, group.p99_ns]);
-    let Some((range, y)) = around(times.chain(floor)) else {
+/// The opacity of a pair's bars.
+const OPACITY: [f64; 2] = [1.0, 0.45];
+
+/// The colours of the bounds.
+const BOUNDS: [RGBColor; 2] = [BLACK, GRAY];
+
+/// The picture; none without a bar.
+pub(super) fn draw(what: &Bars) -> anyhow::Result<Option<String>> {
+    let Bars {
+        head,
+        pair,
+        groups,
+        bounds,
+    } = what;
+    let bounds = || bounds.iter().zip(BOUNDS);
+    let times = groups.iter().flat_map(|group| group.times).flatten();
+    let Some((range, y)) = around(times.chain(bounds().map(|((_, ns), _)| *ns))) else {
         return Ok(None);
     };
     if groups.is_empty() {
         return Ok(None);
     }
-    let legend = [
-        ("p50".to_owned(), Mark::Bar(GRAY.mix(1.0))),
-        ("p99".to_owned(), Mark::Bar(GRAY.mix(PALE))),
-        (
-            format!("floor, p50: {}", time(&floor[0])),
-            Mark::Dashes(BLACK),
-        ),
-        (
-            format!("floor, p99: {}", time(&floor[1])),
-            Mark::Dashes(GRAY),
-        ),
-    ];
+    let bars = pair.iter().zip(OPACITY);
+    let bars = bars.map(|(label, opacity)| (label.clone(), Mark::Bar(GRAY.mix(opacity))));
+    let lines = bounds().map(|((label, ns), color)| {
+        let label = format!("{label}: {}", time(ns));
+        (label, Mark::Dashes(color))
+    });
+    let legend: Vec<_> = bars.chain(lines).collect();
     let svg = page(head, &legend, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin(12)
@@ -65,26 +78,26 @@ pub(super) fn draw(
             .draw()?;
         let bars = || {
             groups.iter().enumerate().flat_map(|(index, group)| {
-                let middle = index as f64 + 0.5;
-                [
-                    (middle - 0.34, group.p50_ns, group.color.mix(1.0)),
-                    (middle + 0.02, group.p99_ns, group.color.mix(PALE)),
-                ]
+                let bars = group.times.into_iter().zip(LEFT.into_iter().zip(OPACITY));
+                bars.filter_map(move |(ns, (left, opacity))| {
+                    let left = index as f64 + 0.5 + left;
+                    Some((left, ns?, group.color.mix(opacity)))
+                })
             })
         };
         for (left, ns, color) in bars() {
             let corners = [(left, range.start), (left + BAR, ns)];
             chart.draw_series([Rectangle::new(corners, color.filled())])?;
         }
-        for (ns, color) in floor.into_iter().zip([BLACK, GRAY]) {
-            let ends = [(0.0, ns), (groups.len() as f64, ns)];
+        for ((_, ns), color) in bounds() {
+            let ends = [(0.0, *ns), (groups.len() as f64, *ns)];
             chart.draw_series(DashedLineSeries::new(ends, 6, 5, color.stroke_width(2)))?;
         }
-        // Last, and on white: the floor's lines pass behind them.
+        // Last, and on white: the lines pass behind them.
         let above = text(TEXT, &BLACK).pos(Pos::new(HPos::Center, VPos::Bottom));
         for (left, ns, _) in bars() {
             let label = time(&ns);
-            let half = label.len() as i32 * 4;
+            let half = label.len() as i32 * 7 / 2;
             let paper = Rectangle::new([(-half, -18), (half, -2)], WHITE.filled());
             let at = EmptyElement::at((left + BAR / 2.0, ns));
             chart.draw_series([at + paper + Text::new(label, (0, -3), &above)])?;

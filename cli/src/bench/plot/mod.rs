@@ -2,6 +2,7 @@
 
 mod axis;
 mod bars;
+mod estimates;
 mod lines;
 mod page;
 
@@ -12,7 +13,8 @@ use anyhow::Context;
 use plotters::style::RGBColor;
 use revoff_host::targets::count::Count;
 
-use self::bars::Group;
+use self::bars::{Bars, Group};
+pub(crate) use self::estimates::draw as draw_estimates;
 use self::lines::{Line, Lines, Point};
 use self::page::Head;
 use super::caveats;
@@ -27,17 +29,20 @@ pub(crate) fn prepare(dir: &Path) -> anyhow::Result<()> {
 
 /// Draws all figures of the report into the folder `dir`.
 pub(crate) fn draw(report: &Report, dir: &Path) -> anyhow::Result<()> {
-    let write = |name: String, svg: Option<String>| -> anyhow::Result<()> {
-        let Some(svg) = svg else { return Ok(()) };
-        let file = dir.join(name).with_extension("svg");
-        fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))
-    };
+    let write = |name: String, svg| write(dir, name, svg);
     // Fixed file names, since the report may be untrusted.
     for call in CALLS.iter().map(|call| call.name) {
         write(format!("rates-{call}"), rates(report, call)?)?;
         write(format!("times-{call}"), times(report, call)?)?;
     }
     write("host-threads".to_owned(), host_threads(report)?)
+}
+
+/// Writes a picture, if there is one.
+fn write(dir: &Path, name: String, svg: Option<String>) -> anyhow::Result<()> {
+    let Some(svg) = svg else { return Ok(()) };
+    let file = dir.join(name).with_extension("svg");
+    fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Requests a second over device threads, a line for each wire.
@@ -117,19 +122,21 @@ fn times(report: &Report, call: &str) -> anyhow::Result<Option<String>> {
         match (calls.p50_ns, calls.p99_ns) {
             (Some(p50), Some(p99)) if p50 > 0 => groups.push(Group {
                 label: wire(calls),
-                color: color(calls),
-                p50_ns: p50 as f64,
-                p99_ns: p99 as f64,
+                color: color(key(calls)),
+                times: [p50, p99].map(|ns| Some(ns as f64)),
             }),
             _ => notes.push(caveats::untimed(&wire(calls), calls.grid)),
         }
     }
     let title = format!("Time of a round trip, {call} call, grid {}", first.grid);
-    bars::draw(
-        &head(report, title, notes),
-        &groups,
-        [report.floor.p50_ns as f64, report.floor.p99_ns as f64],
-    )
+    let floor = &report.floor;
+    let bound = |name: &str, ns| (format!("floor, {name}"), ns as f64);
+    bars::draw(&Bars {
+        head: head(report, title, notes),
+        pair: ["p50", "p99"].map(str::to_owned),
+        groups,
+        bounds: vec![bound("p50", floor.p50_ns), bound("p99", floor.p99_ns)],
+    })
 }
 
 /// The figures for which `x` has a value, as lines of one `label` each.
@@ -152,7 +159,7 @@ fn lines_of(
             Some(line) => line.points.push(point),
             None => lines.push(Line {
                 label,
-                color: color(calls),
+                color: color(key(calls)),
                 is_hollow: calls.call == "empty",
                 points: vec![point],
             }),
@@ -176,14 +183,15 @@ fn wire(calls: &Calls) -> String {
     }
 }
 
-/// Colours for readers with colour blindness (Okabe and Ito's).
-fn color(calls: &Calls) -> RGBColor {
-    match key(calls) {
+/// Colours of wires and how the host waits, for readers with colour blindness (Okabe and Ito's).
+fn color(key: (&str, &str)) -> RGBColor {
+    match key {
         ("native", _) => RGBColor(0, 114, 178),
         ("gcc-slot", _) => RGBColor(0, 158, 115),
         ("gcc-ring", "adaptive") => RGBColor(230, 159, 0),
         ("gcc-ring", _) => RGBColor(213, 94, 0),
         ("llvm-rpc", _) => RGBColor(86, 180, 233),
+        ("libgomp", _) => RGBColor(90, 90, 90),
         _ => RGBColor(204, 121, 167),
     }
 }
