@@ -44,7 +44,7 @@ use std::sync::Mutex;
 
 use tracing::Subscriber;
 use tracing::dispatcher::has_been_set;
-use tracing::subscriber::set_global_default;
+use tracing::subscriber::{SetGlobalDefaultError, set_global_default};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry;
@@ -83,6 +83,17 @@ impl Outputs {
         let metrics = self.metrics.map(|metrics| metrics::layer(metrics).boxed());
         // A layer that is none would hide spans from the other.
         timeline.into_iter().chain(metrics).collect::<Vec<_>>()
+    }
+
+    /// Makes them the subscriber of this process.
+    fn subscribe(self) -> Result<(), SetGlobalDefaultError> {
+        match self {
+            Self {
+                timeline: Some(file),
+                metrics: None,
+            } => set_global_default(registry().with(timeline::only_layer(file))),
+            _ => set_global_default(registry().with(self.layer())),
+        }
     }
 
     /// Creates the file and the socket, unless that has been tried.
@@ -131,7 +142,7 @@ pub fn install() -> Result<(), TelemetryError> {
     let Some(new) = Outputs::find() else {
         return Ok(());
     };
-    if has_been_set() || set_global_default(registry().with(new.layer())).is_err() {
+    if has_been_set() || new.subscribe().is_err() {
         return Err(new.other_subscriber());
     }
     *known = Some(new);

@@ -17,7 +17,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::lock::lock;
 
 /// A host function on a device.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct FunctionLabels {
     pub(super) device: String,
     pub(super) function: String,
@@ -43,20 +43,33 @@ pub(super) struct ThreadLabels {
     pub(super) id: u64,
 }
 
+/// The metrics of the calls of a function.
+#[derive(Clone)]
+pub(super) struct Calls {
+    pub(super) durations: Histogram,
+    pub(super) running: Gauge,
+}
+
+/// The metrics of a thread.
+pub(super) struct ThreadCounts {
+    pub(super) calls: Counter,
+    /// The time in calls that have ended.
+    pub(super) busy: Counter<f64, AtomicU64>,
+    pub(super) serving: Gauge,
+}
+
 /// All metrics.
 pub(super) struct Counts {
     registry: Mutex<Registry>,
-    /// Durations of calls.
-    pub(super) calls: Family<FunctionLabels, Histogram, fn() -> Histogram>,
-    pub(super) calls_running: Family<FunctionLabels, Gauge>,
+    calls: Family<FunctionLabels, Histogram, fn() -> Histogram>,
+    calls_running: Family<FunctionLabels, Gauge>,
     pub(super) launches: Family<KernelLabels, Counter>,
     pub(super) launches_running: Family<KernelLabels, Gauge>,
     pub(super) copies: Family<CopyLabels, Counter>,
     pub(super) copied_bytes: Family<CopyLabels, Counter>,
-    pub(super) thread_calls: Family<ThreadLabels, Counter>,
-    /// The time in calls that have ended.
-    pub(super) thread_busy: Family<ThreadLabels, Counter<f64, AtomicU64>>,
-    pub(super) thread_serving: Family<ThreadLabels, Gauge>,
+    thread_calls: Family<ThreadLabels, Counter>,
+    thread_busy: Family<ThreadLabels, Counter<f64, AtomicU64>>,
+    thread_serving: Family<ThreadLabels, Gauge>,
 }
 
 /// Upper bounds from 1 us to 8 s.
@@ -103,6 +116,29 @@ impl Counts {
         registry.register("thread_serving", "1 if a thread is serving a call", serving);
         *lock(&new.registry) = registry;
         new
+    }
+
+    /// The metrics of the calls of a function.
+    pub(super) fn calls_of(&self, labels: &FunctionLabels) -> Calls {
+        Calls {
+            durations: self.calls.get_or_create(labels).clone(),
+            running: self.calls_running.get_or_create(labels).clone(),
+        }
+    }
+
+    /// The metrics of a thread, until [`Self::remove_thread`].
+    pub(super) fn add_thread(&self, labels: &ThreadLabels) -> ThreadCounts {
+        ThreadCounts {
+            calls: self.thread_calls.get_or_create(labels).clone(),
+            busy: self.thread_busy.get_or_create(labels).clone(),
+            serving: self.thread_serving.get_or_create(labels).clone(),
+        }
+    }
+
+    pub(super) fn remove_thread(&self, labels: &ThreadLabels) {
+        self.thread_calls.remove(labels);
+        self.thread_busy.remove(labels);
+        self.thread_serving.remove(labels);
     }
 
     /// The metrics in the OpenMetrics text format.

@@ -1,5 +1,7 @@
 //! Spans, as `tracing` reports them.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::time::Instant;
 
@@ -10,7 +12,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::counts::{CopyLabels, Counts, FunctionLabels, KernelLabels};
+use super::counts::{Calls, CopyLabels, Counts, FunctionLabels, KernelLabels};
 use super::thread;
 use crate::fork::is_child;
 
@@ -31,23 +33,23 @@ const COPY: &str = "copy";
 
 /// A span that has not ended.
 enum Span {
-    Call(FunctionLabels, Instant),
+    Call(Calls, Instant),
     Launch(KernelLabels),
 }
 
 /// The fields of a span that are counted.
 #[derive(Default)]
 struct Fields {
-    name: String,
-    device: String,
+    /// The device, and the name of the span.
+    labels: FunctionLabels,
     bytes: u64,
 }
 
 impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
-            "otel.name" => value.clone_into(&mut self.name),
-            "device" => value.clone_into(&mut self.device),
+            "otel.name" => value.clone_into(&mut self.labels.function),
+            "device" => value.clone_into(&mut self.labels.device),
             _ => {}
         }
     }
@@ -61,48 +63,54 @@ impl Visit for Fields {
     fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
 }
 
+thread_local! {
+    /// The fields of this thread's last call, whose memory the next one takes.
+    static FIELDS: Cell<Fields> = Cell::default();
+    /// The functions whose calls this thread has counted: a call then needs no lock.
+    static FUNCTIONS: RefCell<HashMap<FunctionLabels, Calls>> = RefCell::default();
+}
+
 impl SpanCounter {
     pub(super) fn new(counts: &'static Counts) -> Self {
         Self(counts)
     }
 
-    /// Counts the beginning of a span. Returns what its end needs.
-    fn begin(&self, name: &str, fields: Fields) -> Option<Span> {
-        let (device, name_of_span) = (fields.device, fields.name);
-        match name {
-            CALL => {
-                let labels = FunctionLabels {
-                    device,
-                    function: name_of_span,
-                };
-                self.0.calls_running.get_or_create(&labels).inc();
-                Some(Span::Call(labels, Instant::now()))
-            }
-            LAUNCH => {
-                let labels = KernelLabels {
-                    device,
-                    kernel: name_of_span,
-                };
-                self.0.launches.get_or_create(&labels).inc();
-                self.0.launches_running.get_or_create(&labels).inc();
-                Some(Span::Launch(labels))
-            }
-            _ => {
-                let labels = CopyLabels {
-                    direction: name_of_span,
-                };
-                self.0.copies.get_or_create(&labels).inc();
-                self.0
-                    .copied_bytes
-                    .get_or_create(&labels)
-                    .inc_by(fields.bytes);
-                None
-            }
-        }
+    /// Counts the beginning of a call. Returns what its end needs.
+    fn begin_call(&self, labels: &FunctionLabels) -> Span {
+        // In the destructors of this thread's variables there are none.
+        let known = FUNCTIONS.try_with(|known| known.borrow().get(labels).cloned());
+        let calls = known.ok().flatten().unwrap_or_else(|| {
+            let new = self.0.calls_of(labels);
+            let _ =
+                FUNCTIONS.try_with(|known| known.borrow_mut().insert(labels.clone(), new.clone()));
+            new
+        });
+        calls.running.inc();
+        Span::Call(calls, Instant::now())
+    }
+
+    /// Counts the beginning of a launch. Returns what its end needs.
+    fn begin_launch(&self, fields: Fields) -> Span {
+        let labels = KernelLabels {
+            device: fields.labels.device,
+            kernel: fields.labels.function,
+        };
+        self.0.launches.get_or_create(&labels).inc();
+        self.0.launches_running.get_or_create(&labels).inc();
+        Span::Launch(labels)
+    }
+
+    fn count_copy(&self, fields: Fields) {
+        let labels = CopyLabels {
+            direction: fields.labels.function,
+        };
+        self.0.copies.get_or_create(&labels).inc();
+        let bytes = self.0.copied_bytes.get_or_create(&labels);
+        bytes.inc_by(fields.bytes);
     }
 
     /// Counts the end of a span, once.
-    fn end<S>(&self, id: &Id, context: &Context<'_, S>)
+    fn end<S>(&self, id: &Id, context: &Context<'_, S>, now: Instant)
     where
         S: Subscriber + for<'a> LookupSpan<'a>,
     {
@@ -111,10 +119,9 @@ impl SpanCounter {
         };
         let ended = span.extensions_mut().remove::<Span>();
         match ended {
-            Some(Span::Call(labels, start)) => {
-                let duration = start.elapsed().as_secs_f64();
-                self.0.calls.get_or_create(&labels).observe(duration);
-                self.0.calls_running.get_or_create(&labels).dec();
+            Some(Span::Call(calls, start)) => {
+                calls.durations.observe((now - start).as_secs_f64());
+                calls.running.dec();
             }
             Some(Span::Launch(labels)) => {
                 self.0.launches_running.get_or_create(&labels).dec();
@@ -132,10 +139,18 @@ where
         if is_child() {
             return;
         }
-        let mut fields = Fields::default();
+        let mut fields = FIELDS.try_with(Cell::take).unwrap_or_default();
         attributes.record(&mut fields);
-        let open = self.begin(attributes.metadata().name(), fields);
-        if let (Some(open), Some(span)) = (open, context.span(id)) {
+        let open = match attributes.metadata().name() {
+            CALL => {
+                let open = self.begin_call(&fields.labels);
+                let _ = FIELDS.try_with(|spare| spare.set(fields));
+                open
+            }
+            LAUNCH => self.begin_launch(fields),
+            _ => return self.count_copy(fields),
+        };
+        if let Some(span) = context.span(id) {
             span.extensions_mut().insert(open);
         }
     }
@@ -150,14 +165,15 @@ where
         if is_child() || context.metadata(id).is_none_or(|span| span.name() != CALL) {
             return;
         }
-        thread::end(self.0);
+        let now = Instant::now();
+        thread::end(self.0, now);
         // The span itself ends later if its function has begun spans that have not ended.
-        self.end(id, &context);
+        self.end(id, &context, now);
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         if !is_child() {
-            self.end(&id, &context);
+            self.end(&id, &context, Instant::now());
         }
     }
 }

@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use rustix::thread::gettid;
 
-use super::counts::{Counts, ThreadLabels};
+use super::counts::{Counts, ThreadCounts, ThreadLabels};
 use crate::fork::is_child;
 
 /// A thread that has served a call. Its metrics end with it.
 struct Thread {
-    counts: &'static Counts,
+    all: &'static Counts,
     labels: ThreadLabels,
+    counts: ThreadCounts,
     /// When it started the calls that it is serving: a host function may launch kernels and serve their calls.
     started: Vec<Instant>,
 }
@@ -22,44 +23,40 @@ thread_local! {
 }
 
 impl Thread {
-    fn new(counts: &'static Counts) -> Self {
+    fn new(all: &'static Counts) -> Self {
         let id = gettid().as_raw_nonzero().get().cast_unsigned().into();
         let thread = thread::current().name().unwrap_or_default().to_owned();
+        let labels = ThreadLabels { thread, id };
         Self {
-            counts,
-            labels: ThreadLabels { thread, id },
+            all,
+            counts: all.add_thread(&labels),
+            labels,
             started: Vec::new(),
         }
     }
 
     fn begin(&mut self) {
         self.started.push(Instant::now());
-        let serving = self.counts.thread_serving.get_or_create(&self.labels);
-        serving.set(1);
+        self.counts.serving.set(1);
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, now: Instant) {
         let Some(started) = self.started.pop() else {
             return;
         };
-        self.counts.thread_calls.get_or_create(&self.labels).inc();
+        self.counts.calls.inc();
         if self.started.is_empty() {
-            let busy = self.counts.thread_busy.get_or_create(&self.labels);
-            busy.inc_by(started.elapsed().as_secs_f64());
-            let serving = self.counts.thread_serving.get_or_create(&self.labels);
-            serving.set(0);
+            self.counts.busy.inc_by((now - started).as_secs_f64());
+            self.counts.serving.set(0);
         }
     }
 }
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        if is_child() {
-            return;
+        if !is_child() {
+            self.all.remove_thread(&self.labels);
         }
-        self.counts.thread_calls.remove(&self.labels);
-        self.counts.thread_busy.remove(&self.labels);
-        self.counts.thread_serving.remove(&self.labels);
     }
 }
 
@@ -79,6 +76,6 @@ pub(super) fn begin(counts: &'static Counts) {
 }
 
 /// Notes that this thread has served the call that it began last.
-pub(super) fn end(counts: &'static Counts) {
-    with_thread(counts, Thread::end);
+pub(super) fn end(counts: &'static Counts, now: Instant) {
+    with_thread(counts, |thread| thread.end(now));
 }

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
-use tracing::Metadata;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, Filter};
 
 use super::file::TimelineFile;
@@ -34,6 +35,11 @@ impl SpanFilter {
         Self(file)
     }
 
+    /// Whether a span or event is shown now.
+    fn shows(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= LEVEL && (!is_frequent(metadata) || self.has_room())
+    }
+
     /// Whether this thread shows another span now.
     fn has_room(&self) -> bool {
         let window = last_tick() / WINDOW;
@@ -57,17 +63,38 @@ fn is_frequent(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && is_ours && matches!(metadata.name(), "call" | "copy")
 }
 
+/// Whether spans like this are shown.
+fn interest(metadata: &Metadata<'_>) -> Interest {
+    match *metadata.level() <= LEVEL {
+        false => Interest::never(),
+        true if is_frequent(metadata) => Interest::sometimes(),
+        true => Interest::always(),
+    }
+}
+
+/// For the timeline alone, among layers that show more.
 impl<S> Filter<S> for SpanFilter {
     fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        *metadata.level() <= LEVEL && (!is_frequent(metadata) || self.has_room())
+        self.shows(metadata)
     }
 
     fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
-        match *metadata.level() <= LEVEL {
-            false => Interest::never(),
-            true if is_frequent(metadata) => Interest::sometimes(),
-            true => Interest::always(),
-        }
+        interest(metadata)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LEVEL)
+    }
+}
+
+/// For a subscriber whose only layer is the timeline: it then does not even create the spans that are skipped.
+impl<S: Subscriber> Layer<S> for SpanFilter {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        self.shows(metadata)
+    }
+
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        interest(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {

@@ -33,3 +33,11 @@ where
 {
     Timeline::new(file).with_filter(SpanFilter::new(file))
 }
+
+/// The same, for a subscriber without another layer.
+pub(crate) fn only_layer<S>(file: &'static TimelineFile) -> impl Layer<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    Timeline::new(file).and_then(SpanFilter::new(file))
+}

@@ -9,21 +9,30 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 use tempfile::TempDir;
 use tracing::subscriber::with_default;
-use tracing::{debug_span, info, info_span, trace_span};
+use tracing::{Dispatch, debug_span, dispatcher, info, info_span, trace_span};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry;
 
 use super::file::TimelineFile;
-use super::layer;
+use super::{layer, only_layer};
 
 /// Runs `act` with a timeline, and returns its records without those about processes and threads.
 fn records_of(act: impl FnOnce() + Send) -> Vec<Value> {
+    records_by(|file| registry().with(layer(file)).into(), act)
+}
+
+/// Runs `act` with a timeline that a subscriber of this kind writes.
+fn records_by(
+    subscriber: impl FnOnce(&'static TimelineFile) -> Dispatch,
+    act: impl FnOnce() + Send,
+) -> Vec<Value> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("timeline");
     let file = TimelineFile::new(path.clone());
     // A thread keeps its first file, as a process has one.
+    let subscriber = subscriber(file);
     thread::scope(|scope| {
-        scope.spawn(|| with_default(registry().with(layer(file)), act));
+        scope.spawn(|| dispatcher::with_default(&subscriber, act));
     });
     file.end();
     let mut records = read(&path);
@@ -143,14 +152,24 @@ fn spans_are_shown_up_to_debug() {
 
 #[test]
 fn of_many_calls_some_are_skipped_and_counted() {
+    let (skipped, _) = make_many(|file| registry().with(layer(file)).into());
+    assert!(skipped > 0);
+    let (skipped, disabled) = make_many(|file| registry().with(only_layer(file)).into());
+    assert!(skipped > 0 && disabled == skipped);
+}
+
+/// Makes many spans of calls. Returns how many were skipped, and how many were not even created.
+fn make_many(subscriber: impl FnOnce(&'static TimelineFile) -> Dispatch) -> (usize, usize) {
     // Longer than the time for which spans are counted.
     const TIME: Duration = Duration::from_millis(100);
-    let mut count = 0;
-    let records = records_of(|| {
+    let (mut count, mut disabled) = (0, 0);
+    let records = records_by(subscriber, || {
         let begin = Instant::now();
         while begin.elapsed() < TIME || count < 20_000 {
-            debug_span!(target: "revoff_host::serve", "call").in_scope(|| ());
+            let span = debug_span!(target: "revoff_host::serve", "call");
+            span.in_scope(|| ());
             count += 1;
+            disabled += usize::from(span.is_disabled());
         }
         // Those that last are all there, and so are spans of others.
         for _ in 0..1000 {
@@ -169,9 +188,10 @@ fn of_many_calls_some_are_skipped_and_counted() {
         count.parse::<usize>().ok()
     });
     let skipped: usize = skipped.sum();
-    assert!(skipped > 0 && of("call") >= 512);
+    assert!(of("call") >= 512);
     assert_eq!(of("call") + skipped, count);
     assert_eq!((of("launch"), of("other")), (1000, 1000));
+    (skipped, disabled)
 }
 
 #[test]
