@@ -126,11 +126,13 @@ impl TimelineFile {
         Record::new(buffer, kind, self.process, thread)
     }
 
-    /// An identifier of an arrow or of a slice, also among the files of other processes.
+    /// An identifier of an arrow or of a slice, also among the files of other processes. Perfetto requires a number of
+    /// 64 bits.
     pub(crate) fn new_id(&self) -> String {
         // Relaxed: only distinct.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        format!("{}.{number}", self.process)
+        // A file has fewer than 2^32 records.
+        format!("{:#x}", u64::from(self.process) << 32 | number)
     }
 
     pub(crate) fn add_thread(&self, number: u32) -> Arc<Records> {

@@ -112,6 +112,9 @@ fn an_arrow_leads_from_the_end_of_a_span_to_the_begin_of_the_next() {
         let find = |kind: &str| records.iter().find(|record| record["ph"] == kind).unwrap();
         let (from, to) = (find("s"), find("f"));
         assert_eq!(from["id"], to["id"]);
+        let id = from["id"].as_str().and_then(|id| id.strip_prefix("0x"));
+        let is_number = id.is_some_and(|id| u64::from_str_radix(id, 16).is_ok());
+        assert!(is_number, "Perfetto draws no other arrows: {from}");
         let slice = |name: &str| {
             records
                 .iter()
