@@ -1,6 +1,6 @@
 //! Code objects of AMD GPUs, and their instructions.
 
-use gcn_emu::{Arch, Target as GcnTarget, WaveSize, decode};
+use gcn_emu::{Arch, Generation, Target as GcnTarget, WaveSize, decode};
 use revoff_host::targets::code_object;
 use revoff_host::targets::code_object::program::Program;
 use test_elf::{File, Symbol, metadata_note};
@@ -49,17 +49,22 @@ pub(super) const INSTRUCTIONS: Target = Target {
         count_instructions(bytes);
     },
     seeds: instructions,
-    is_valid: |bytes| count_instructions(bytes) >= 6,
+    is_valid: |bytes| count_instructions(bytes) >= 19,
 };
+
+/// The target that the first byte chooses, and its code.
+pub(super) fn choose(bytes: &[u8]) -> Option<(GcnTarget, &[u8])> {
+    let (&choice, code) = bytes.split_first()?;
+    let arch = Arch::ALL[usize::from(choice >> 1) % Arch::ALL.len()];
+    let wave = [WaveSize::Wave32, WaveSize::Wave64][usize::from(choice & 1)];
+    Some((GcnTarget { arch, wave }, code))
+}
 
 /// The number of instructions that are decoded; of the words of others, the next one is tried.
 fn count_instructions(bytes: &[u8]) -> usize {
-    let Some((&choice, code)) = bytes.split_first() else {
+    let Some((target, code)) = choose(bytes) else {
         return 0;
     };
-    let arch = Arch::ALL[usize::from(choice >> 1) % Arch::ALL.len()];
-    let wave = [WaveSize::Wave32, WaveSize::Wave64][usize::from(choice & 1)];
-    let target = GcnTarget { arch, wave };
     let words = code.chunks_exact(4);
     let words: Vec<_> = words
         .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
@@ -152,29 +157,94 @@ const GFX90A: u32 = 0x3f;
 /// The end of a kernel, on every architecture before gfx1100.
 const S_ENDPGM: u32 = 0xbf81_0000;
 
-/// One instruction each of several encodings, for each architecture.
-fn instructions() -> Vec<Vec<u8>> {
-    let words: [u32; 16] = [
-        S_ENDPGM,    // SOPP
-        0x8000_0201, // SOP2
-        0xbe80_0001, // SOP1
-        0xb000_0001, // SOPK
-        0xbf00_0201, // SOPC
-        0x7e00_0300, // VOP1
-        0x0200_0501, // VOP2
-        0x7c00_0501, // VOPC
-        0xd100_0000, // VOP3
-        0x0000_0501, // its second word
-        0xd386_4000, // VOP3P
-        0x1c0a_0501, //
-        0xd800_0000, // DS
-        0x0000_0001, //
-        0xdc50_8000, // FLAT
-        0x007f_0001, //
-    ];
-    let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+/// Instructions of several encodings and the end of a kernel, for each architecture.
+pub(super) fn instructions() -> Vec<Vec<u8>> {
     let choices = 0..2 * Arch::ALL.len() as u8;
-    choices
-        .map(|choice| [&[choice], &code[..]].concat())
-        .collect()
+    let seed = |choice: u8| {
+        let (target, _) = choose(&[choice])?;
+        let is_wide = target.wave == WaveSize::Wave64;
+        let words: &[u32] = match target.arch.generation() {
+            // It has no narrow waves.
+            Generation::Gfx9 if !is_wide => return None,
+            Generation::Gfx9 => &GFX9,
+            Generation::Gfx11 => &GFX11,
+            Generation::Gfx12 => &GFX12,
+        };
+        let code = words.iter().flat_map(|word| word.to_le_bytes());
+        Some([choice].into_iter().chain(code).collect())
+    };
+    choices.filter_map(seed).collect()
 }
+
+/// As LLVM 22 assembles them for gfx906.
+#[rustfmt::skip] // An instruction on a line.
+const GFX9: [u32; 27] = [
+    0xbe94_00ff, 0x0000_1234, // s_mov_b32 s20, 0x1234
+    0x8014_8414, // s_add_u32 s20, s20, 4
+    0xbf07_8014, // s_cmp_lg_u32 s20, 0
+    0xb015_0010, // s_movk_i32 s21, 0x10
+    0x7e02_0280, // v_mov_b32_e32 v1, 0
+    0x6804_0300, // v_add_u32_e32 v2, v0, v1
+    0x2404_0482, // v_lshlrev_b32_e32 v2, 2, v2
+    0x7d92_0500, // v_cmp_lt_u32_e32 vcc, v0, v2
+    0xd285_0003, 0x0002_0500, // v_mul_lo_u32 v3, v0, v2
+    0xd1cb_0004, 0x040e_0500, // v_fma_f32 v4, v0, v2, v3
+    0xd38f_4005, 0x1802_0704, // v_pk_add_f16 v5, v4, v3
+    0xd81a_0000, 0x0000_0501, // ds_write_b32 v1, v5
+    0xbf8c_c07f, // s_waitcnt lgkmcnt(0)
+    0xd86c_0000, 0x0600_0001, // ds_read_b32 v6, v1
+    0xbf8c_c07f, // s_waitcnt lgkmcnt(0)
+    0xbf8a_0000, // s_barrier
+    0xd289_0016, 0x0001_0706, // v_readlane_b32 s22, v6, 3
+    0x7e0e_02fa, 0xff01_1106, // v_mov_b32_dpp v7, v6 row_shr:1 row_mask:0xf bank_mask:0xf
+    0xbf81_0000, // s_endpgm
+];
+
+/// For gfx1100.
+#[rustfmt::skip] // An instruction on a line.
+const GFX11: [u32; 27] = [
+    0xbe94_00ff, 0x0000_1234, // s_mov_b32 s20, 0x1234
+    0x8014_8414, // s_add_u32 s20, s20, 4
+    0xbf07_8014, // s_cmp_lg_u32 s20, 0
+    0xb015_0010, // s_movk_i32 s21, 0x10
+    0x7e02_0280, // v_mov_b32_e32 v1, 0
+    0x4a04_0300, // v_add_nc_u32_e32 v2, v0, v1
+    0x3004_0482, // v_lshlrev_b32_e32 v2, 2, v2
+    0x7c92_0500, // v_cmp_lt_u32_e32 vcc_lo, v0, v2
+    0xd72c_0003, 0x0002_0500, // v_mul_lo_u32 v3, v0, v2
+    0xd613_0004, 0x040e_0500, // v_fma_f32 v4, v0, v2, v3
+    0xcc0f_4005, 0x1802_0704, // v_pk_add_f16 v5, v4, v3
+    0xd834_0000, 0x0000_0501, // ds_store_b32 v1, v5
+    0xbf89_fc07, // s_waitcnt lgkmcnt(0)
+    0xd8d8_0000, 0x0600_0001, // ds_load_b32 v6, v1
+    0xbf89_fc07, // s_waitcnt lgkmcnt(0)
+    0xbfbd_0000, // s_barrier
+    0xd760_0016, 0x0001_0706, // v_readlane_b32 s22, v6, 3
+    0x7e0e_02fa, 0xff01_1106, // v_mov_b32_dpp v7, v6 row_shr:1 row_mask:0xf bank_mask:0xf
+    0xbfb0_0000, // s_endpgm
+];
+
+/// For gfx1201.
+#[rustfmt::skip] // An instruction on a line.
+const GFX12: [u32; 28] = [
+    0xbe94_00ff, 0x0000_1234, // s_mov_b32 s20, 0x1234
+    0x8014_8414, // s_add_co_u32 s20, s20, 4
+    0xbf07_8014, // s_cmp_lg_u32 s20, 0
+    0xb015_0010, // s_movk_i32 s21, 0x10
+    0x7e02_0280, // v_mov_b32_e32 v1, 0
+    0x4a04_0300, // v_add_nc_u32_e32 v2, v0, v1
+    0x3004_0482, // v_lshlrev_b32_e32 v2, 2, v2
+    0x7c92_0500, // v_cmp_lt_u32_e32 vcc_lo, v0, v2
+    0xd72c_0003, 0x0002_0500, // v_mul_lo_u32 v3, v0, v2
+    0xd613_0004, 0x040e_0500, // v_fma_f32 v4, v0, v2, v3
+    0xcc0f_4005, 0x1802_0704, // v_pk_add_f16 v5, v4, v3
+    0xd834_0000, 0x0000_0501, // ds_store_b32 v1, v5
+    0xbfc6_0000, // s_wait_dscnt 0x0
+    0xd8d8_0000, 0x0600_0001, // ds_load_b32 v6, v1
+    0xbfc6_0000, // s_wait_dscnt 0x0
+    0xbe80_4ec1, // s_barrier_signal -1
+    0xbf94_ffff, // s_barrier_wait 0xffff
+    0xd760_0016, 0x0001_0706, // v_readlane_b32 s22, v6, 3
+    0x7e0e_02fa, 0xff01_1106, // v_mov_b32_dpp v7, v6 row_shr:1 row_mask:0xf bank_mask:0xf
+    0xbfb0_0000, // s_endpgm
+];

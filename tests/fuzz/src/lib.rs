@@ -8,10 +8,12 @@
 //! | `images` | images and files of several images, as `revoff-host` reads them |
 //! | `containers` | fatbins and offload binaries |
 //! | `code_objects` | code objects, as the loader and `revoff inspect` read them; instructions of AMD GPUs |
+//! | `execution` | kernels on the emulators |
 //! | `ptx` | PTX: its statements, its cutting for programs by GCC, and the emulator's parser |
 
 mod code_objects;
 mod containers;
+mod execution;
 mod images;
 mod ptx;
 
@@ -29,7 +31,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     images::IMAGE,
     containers::FATBIN,
     containers::OFFLOAD_BINARY,
@@ -39,6 +41,8 @@ pub const TARGETS: [Target; 9] = [
     ptx::STATEMENTS,
     ptx::CUT,
     ptx::TEXT,
+    execution::PTX,
+    execution::GCN,
 ];
 
 /// The target of a name.

@@ -80,7 +80,7 @@ pub(super) const SEED: &str = r#"
     mov.u32 %r2, %tid.x;
     setp.lt.u32 %p1, %r2, %r1;
     @!%p1 bra $end;
-    mul.wide.u32 %d2, %r2, 4;
+    mul.wide.u32 %d2, %r2, 8;
     add.s64 %d1, %d1, %d2;
     cvt.rn.f32.u32 %f, %r2;
     fma.rn.f32 %f, %f, 0f3F800000, 0f00000000;

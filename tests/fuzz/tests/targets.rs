@@ -38,7 +38,7 @@ fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
 
 #[test]
 fn the_targets_hold_for_mutations_of_their_seeds() {
-    let rounds = env::var(ROUNDS).map_or(10_000, |rounds| rounds.parse().expect("a number"));
+    let rounds = env::var(ROUNDS).map_or(5000, |rounds| rounds.parse().expect("a number"));
     for target in &TARGETS {
         if let Err(bytes) = check(target, rounds) {
             panic!("{} with b\"{}\"", target.name, bytes.escape_ascii());
