@@ -53,7 +53,7 @@ fn open(target: &Target) -> Session {
 }
 
 /// A request of one lane with these arguments. It has as many rows as possible.
-fn native(session: &Session, entries: &[[u64; 3]]) -> Native {
+pub(crate) fn native(session: &Session, entries: &[[u64; 3]]) -> Native {
     with(session, entries.len() as u32, None, entries)
 }
 
@@ -87,21 +87,21 @@ fn with(
     }
 }
 
-fn entry(addr: u64, size: u64, kind: MapKind, place: u16, offset: u32) -> [u64; 3] {
+pub(crate) fn entry(addr: u64, size: u64, kind: MapKind, place: u16, offset: u32) -> [u64; 3] {
     let tail = u64::from(kind.0) | u64::from(place) << 16 | u64::from(offset) << 32;
     [addr, size, tail]
 }
 
-type Result = std::result::Result<Report, LaunchError>;
+pub(crate) type Result = std::result::Result<Report, LaunchError>;
 
-fn send_native(session: &Session, request: &Native) -> (Status, Result) {
+pub(crate) fn send_native(session: &Session, request: &Native) -> (Status, Result) {
     let request = session.filled(&[*request]);
     let status = session.filled(&[u32::MAX]);
     let result = session.run("forge_native", (1, 1), &[&request, &status]);
     (Status(read::<u32>(&status)[0]), result)
 }
 
-fn gcc(session: &Session) -> Gcc {
+pub(crate) fn gcc(session: &Session) -> Gcc {
     Gcc {
         func: words(session).probe,
         mapnum: 0,
@@ -115,7 +115,7 @@ fn gcc(session: &Session) -> Gcc {
 }
 
 /// With a completion word in device memory, as in GCC's own code.
-fn send_gcc(session: &Session, mut request: Gcc) -> Result {
+pub(crate) fn send_gcc(session: &Session, mut request: Gcc) -> Result {
     let signal = session.zeroed::<u32>(1);
     request.signal = signal.address().0;
     let request = session.filled(&[request]);

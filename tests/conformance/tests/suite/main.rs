@@ -37,6 +37,7 @@ mod present;
 mod printed;
 mod probe;
 mod races;
+mod random_requests;
 mod random_writes;
 mod raw;
 mod refusal;
@@ -136,6 +137,7 @@ fn per_wire() -> Vec<Test> {
         nested::TESTS,
         foreign::TESTS,
         forged::TESTS,
+        random_requests::TESTS,
         random_writes::TESTS,
         resources::TESTS,
         c_image::TESTS,

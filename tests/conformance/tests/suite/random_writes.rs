@@ -22,12 +22,16 @@ const ROUNDS: &str = "REVOFF_TEST_ROUNDS";
 /// Rounds of one launch.
 const ROUNDS_OF_LAUNCH: u64 = 100_000;
 
+/// The number of rounds: of the environment, or the default one.
+pub(crate) fn rounds(default: u64) -> u64 {
+    let rounds = env::var(ROUNDS);
+    rounds.map_or(default, |rounds| {
+        rounds.parse().expect("a number of rounds")
+    })
+}
+
 fn random_writes_fail_only_their_launch(target: &Target) {
-    let rounds = match env::var(ROUNDS) {
-        Ok(rounds) => rounds.parse().expect("a number of rounds"),
-        Err(_) if !target.is_emu() => 20_000,
-        Err(_) => 200,
-    };
+    let rounds = rounds(if target.is_emu() { 200 } else { 20_000 });
     let mut functions = acting(|what| what);
     let probe = Probe::new("probe", |args| {
         for arg in args.iter_mut().filter(|arg| arg.kind.writes_device()) {
