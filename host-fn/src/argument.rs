@@ -145,7 +145,8 @@ impl<'a> Argument<'a> {
     }
 
     /// `count` values of a type that is known only at run time, in the form `form`, which is not
-    /// [`Form::Value`]. A form that is not a slice has one value.
+    /// [`Form::Value`]. A form that is not a slice passes their address alone: the kernel expects one value, or knows
+    /// how many there are.
     ///
     /// # Safety
     /// For `'a`, the values from `first` on are aligned, initialised and readable. If `form` [copies

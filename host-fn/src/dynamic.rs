@@ -14,7 +14,11 @@ use shared_abi::map_kind::MapKind;
 
 /// The arguments of one call, taken in the order of their declaration, and then its reply. All checks of
 /// typed functions apply.
-pub struct DynamicArgs<'a>(Args<'a>);
+pub struct DynamicArgs<'a> {
+    args: Args<'a>,
+    parameters: usize,
+    has_reply: bool,
+}
 
 /// The bytes of one argument.
 pub enum DynamicArg<'a> {
@@ -25,7 +29,8 @@ pub enum DynamicArg<'a> {
 }
 
 impl<'a> DynamicArgs<'a> {
-    /// The arguments of a function with so many parameters.
+    /// The arguments of a function with so many parameters. The reply may be missing, as in calls from C: it tells
+    /// callers with a declaration that the function has run.
     ///
     /// # Safety
     /// As for [`HostFunction::call`](crate::HostFunction::call), for `'a`; and the memory is used only
@@ -34,8 +39,14 @@ impl<'a> DynamicArgs<'a> {
     /// # Errors
     /// The device has sent another number of arguments, or some share memory that is written.
     pub unsafe fn new(all: &'a [RawArg], parameters: usize) -> Result<Self, BadArguments> {
+        let has_reply = all.len() != parameters;
         // SAFETY: the caller's promise. The reply is one more argument.
-        unsafe { Args::new(all, parameters + 1) }.map(Self)
+        let args = unsafe { Args::new(all, parameters + usize::from(has_reply)) }?;
+        Ok(Self {
+            args,
+            parameters,
+            has_reply,
+        })
     }
 
     /// The next argument, of a form and a type with this layout. The elements of a slice have a size.
@@ -47,16 +58,16 @@ impl<'a> DynamicArgs<'a> {
     /// More arguments are taken than the function has, or the elements of a slice have no size.
     pub fn take(&mut self, form: Form, layout: Layout) -> Result<DynamicArg<'a>, BadArguments> {
         let kind = match form {
-            Form::Value => return self.0.value_bytes(layout).map(DynamicArg::Read),
+            Form::Value => return self.args.value_bytes(layout).map(DynamicArg::Read),
             Form::To | Form::ToSlice => MapKind::TO,
             Form::ToFrom | Form::ToFromSlice => MapKind::TOFROM,
             Form::From | Form::FromSlice => MapKind::FROM,
         };
         let (first, bytes) = if form.is_slice() {
             assert_ne!(layout.size(), 0, "the elements of a slice have no size");
-            self.0.elements_of(kind, layout)?
+            self.args.elements_of(kind, layout)?
         } else {
-            (self.0.single_of(kind, layout)?, layout.size())
+            (self.args.single_of(kind, layout)?, layout.size())
         };
         Ok(if form.copies_back() {
             // SAFETY: these bytes are initialised, readable and, since `kind` writes, writable for
@@ -73,25 +84,38 @@ impl<'a> DynamicArgs<'a> {
     /// The destination of a result with this layout, taken last.
     ///
     /// # Errors
-    /// The device expects another result.
+    /// The device expects another result, or none.
     ///
     /// # Panics
     /// The size is close to that of the address space, or an argument before has not been taken.
     pub fn reply(mut self, value: Layout) -> Result<DynamicReply<'a>, BadArguments> {
+        if !self.has_reply {
+            self.args.assert_all_taken();
+            let (expected, found) = (self.parameters + 1, self.parameters);
+            return match value.size() {
+                0 => Ok(DynamicReply(None)),
+                _ => Err(BadArguments::Count { expected, found }),
+            };
+        }
         let (layout, done) = reply::layout_of(value).expect("a value is smaller than memory");
-        let place = self.0.single_of(MapKind::FROM, layout)?;
-        self.0.assert_all_taken();
+        let place = self.args.single_of(MapKind::FROM, layout)?;
+        self.args.assert_all_taken();
         // SAFETY: as for an argument that is written, in `take`.
         let bytes = unsafe { slice::from_raw_parts_mut(place.as_ptr(), layout.size()) };
         // The padding, which the device gets to see, and a mark that is not `DONE`.
         bytes.fill(0);
         let size = value.size();
-        Ok(DynamicReply { bytes, size, done })
+        Ok(DynamicReply(Some(ReplyBytes { bytes, size, done })))
     }
 }
 
 /// The destination of a result. Unless it is [`finish`](Self::finish)ed, the device gets none.
-pub struct DynamicReply<'a> {
+pub struct DynamicReply<'a>(
+    /// `None` if the call has no reply.
+    Option<ReplyBytes<'a>>,
+);
+
+struct ReplyBytes<'a> {
     bytes: &'a mut [u8],
     /// Bytes of the result.
     size: usize,
@@ -105,7 +129,11 @@ impl DynamicReply<'_> {
     /// # Panics
     /// They are more or fewer than the result has.
     pub fn finish(self, value: &[u8]) {
-        self.bytes[..self.size].copy_from_slice(value);
-        self.bytes[self.done..][..size_of::<Mark>()].copy_from_slice(&Mark::DONE_BYTES);
+        let Some(ReplyBytes { bytes, size, done }) = self.0 else {
+            assert!(value.is_empty(), "the function has no result");
+            return;
+        };
+        bytes[..size].copy_from_slice(value);
+        bytes[done..][..size_of::<Mark>()].copy_from_slice(&Mark::DONE_BYTES);
     }
 }

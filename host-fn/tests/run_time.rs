@@ -213,6 +213,38 @@ fn other_arguments_are_rejected() {
     }
 }
 
+/// As calls from C do.
+#[test]
+fn a_call_may_lack_the_reply_of_a_function_without_a_result() {
+    let mut byte = 1_u8;
+    let args = [RawArg {
+        ptr: &raw mut byte,
+        size: 1,
+        kind: MapKind::TOFROM,
+    }];
+    let function = |returns| Dynamic {
+        name: "add",
+        parameters: vec![(Form::ToFrom, ty::<u8>("u8"))],
+        returns,
+        run: |args: &mut [DynamicArg<'_>]| {
+            write(&mut args[0])[0] += 1;
+            Ok(Vec::new())
+        },
+    };
+    let call = |function: &dyn HostFunction| {
+        // SAFETY: the argument is `byte`, which is not used otherwise.
+        unsafe { function.call(&args, &mut String::new()) }
+    };
+    assert_eq!(call(&function(ty::<()>("()"))), Ok(()));
+    let bad = BadArguments::Count {
+        expected: 2,
+        found: 1,
+    };
+    let failure = call(&function(ty::<u8>("u8")));
+    assert_eq!(failure, Err(Failure::BadArguments(bad)));
+    assert_eq!(byte, 2);
+}
+
 #[test]
 fn arguments_of_a_launch() {
     let value = Argument::value_of(&7_u32.to_ne_bytes()).unwrap();
