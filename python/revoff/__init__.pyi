@@ -3,7 +3,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from numpy.typing import DTypeLike, NDArray
+import numpy
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Buffer
 
 _P = ParamSpec("_P")
@@ -39,7 +40,7 @@ class ArgumentError(Error):
     """An argument does not fit the declaration of the kernel."""
 
 class ClosedError(Error):
-    """The runtime has been closed."""
+    """The runtime has been closed, or a device array freed."""
 
 def devices() -> list[str]:
     """The names of this machine's devices.
@@ -109,11 +110,34 @@ class Runtime:
         self, image: str | os.PathLike[str] | bytes | bytearray, functions: Sequence[Function[..., Any]] = ()
     ) -> Program:
         """Load an image, a file or the bytes of one. Its kernels can call ``functions``."""
+    def array(self, data: ArrayLike) -> DeviceArray:
+        """A device array with the elements of ``data``, which may be all that ``numpy.asarray`` takes."""
+    def zeros(self, shape: int | Sequence[int], dtype: DTypeLike | None = None) -> DeviceArray:
+        """A device array of zeros."""
     def close(self) -> None:
         """Close the device: what was made from this runtime cannot be used any more.
 
         Launches in other threads go on, and keep the device until they end.
         """
+
+class DeviceArray:
+    """An array on a device. It stays there between launches, until it is freed, or Python has no reference to it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its dimensions."""
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """The type of its elements."""
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+    def copy_to_host(self, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Copy the array to ``out``, an array of its dtype and shape, or to a new one. Return that."""
+    def copy_from_host(self, array: NDArray[Any] | Buffer) -> None:
+        """Copy an array of the same dtype and shape to this one."""
+    def free(self) -> None:
+        """Free the memory, once running launches that use it have ended."""
 
 class Program:
     """An image on a device."""
@@ -121,10 +145,13 @@ class Program:
     @property
     def kernels(self) -> list[str]:
         """The names of the image's kernels."""
-    def kernel(self, declaration: str, *, types: Mapping[str, DTypeLike] | None = None) -> Kernel:
+    def kernel(
+        self, declaration: str, *, types: Mapping[str, DTypeLike] | None = None, unchecked: bool = False
+    ) -> Kernel:
         """The kernel with this declaration, which the image must have been built from.
 
-        ``types`` maps the names of structures to dtypes.
+        ``types`` maps the names of structures to dtypes. An ``unchecked`` declaration is not compared with the
+        image's: it is for kernels that have none, such as those in C, and it may have pointers.
         """
 
 class Kernel:
@@ -137,12 +164,12 @@ class Kernel:
     def declaration(self) -> str:
         """The declaration as written."""
     def __call__(
-        self, *args: int | float | NDArray[Any] | Buffer, teams: int = 1, threads: int = 1
+        self, *args: int | float | NDArray[Any] | Buffer | DeviceArray, teams: int = 1, threads: int = 1
     ) -> Report:
         """Launch the kernel with one argument for each parameter, and wait for its end.
 
-        Arrays are copied to the device before, and back afterwards, as their parameters are declared. If
-        the kernel or one of its calls fails, nothing is copied back.
+        Arrays are copied to the device before, and back afterwards, as their parameters are declared; device
+        arrays stay there. If the kernel or one of its calls fails, nothing is copied back.
         """
 
 class Report:

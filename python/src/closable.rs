@@ -1,4 +1,5 @@
-//! Values that are dropped when their runtime is closed, while Python still has the objects around them.
+//! Values that are dropped early, such as when their runtime is closed, while Python still has the objects around
+//! them.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -7,44 +8,67 @@ use pyo3::{PyErr, Python};
 use crate::detached::Detached;
 use crate::error::ClosedError;
 
-/// A value of a runtime, until the runtime is closed.
-pub(crate) struct Closable<T: Send>(Mutex<Option<Detached<T>>>);
+/// A value of a runtime, until it is closed.
+pub(crate) struct Closable<T: Send>(Mutex<Result<Detached<T>, Closed>>);
+
+/// Why a value is there no more.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub(crate) enum Closed {
+    #[error("the runtime has been closed: open another one, or use it inside its `with` block")]
+    Runtime,
+    #[error("the device array has been freed: free it after its last use, and once")]
+    Array,
+}
+
+impl From<Closed> for PyErr {
+    fn from(closed: Closed) -> Self {
+        ClosedError::new_err(closed.to_string())
+    }
+}
 
 impl<T: Clone + Send> Closable<T> {
-    /// Calls `act` with the value, without the GIL. The value lives until then, even if the runtime is
-    /// closed meanwhile.
-    ///
-    /// # Errors
-    /// The runtime has been closed.
+    /// The value, which the result keeps even if it is closed meanwhile.
+    pub(crate) fn get(&self) -> Result<T, Closed> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*value {
+            Ok(value) => Ok(value.get().clone()),
+            Err(closed) => Err(*closed),
+        }
+    }
+
+    /// Calls `act` with the value, without the GIL. The value lives until then, even if it is closed
+    /// meanwhile.
     pub(crate) fn with<R: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&T) -> R + Send,
     ) -> Result<R, PyErr> {
-        let value = {
-            let value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            value.as_ref().map(|value| value.get().clone())
-        };
-        let value = value.ok_or_else(|| {
-            ClosedError::new_err(
-                "the runtime has been closed: open another one, or use it inside its `with` block",
-            )
-        })?;
+        let value = self.get()?;
         // The closure owns the value, which may be the last one, and drops it without the GIL.
         Ok(py.detach(move || act(&value)))
     }
 }
 
 /// Closes a [`Closable`] of any type.
-trait Close: Send + Sync {
-    fn close(&self);
+pub(crate) trait Close: Send + Sync {
+    /// Drops the value.
+    ///
+    /// # Errors
+    /// It has been closed before.
+    fn close(&self, reason: Closed) -> Result<(), Closed>;
 }
 
 impl<T: Send> Close for Closable<T> {
-    fn close(&self) {
-        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Not with the lock held: it may wait for threads that use the value.
+    fn close(&self, reason: Closed) -> Result<(), Closed> {
+        let mut value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(closed) = &*value {
+            return Err(*closed);
+        }
+        let open = std::mem::replace(&mut *value, Err(reason));
+        // Not with the lock held: the drop may wait for threads that use the value.
         drop(value);
+        drop(open);
+        Ok(())
     }
 }
 
@@ -61,7 +85,7 @@ impl CloseGroup {
 
     /// Adds a value. After the others have been closed, it is closed at once.
     pub(crate) fn add<T: Send + 'static>(&self, value: T) -> Arc<Closable<T>> {
-        let value = Arc::new(Closable(Mutex::new(Some(Detached::new(value)))));
+        let value = Arc::new(Closable(Mutex::new(Ok(Detached::new(value)))));
         let close: Arc<dyn Close> = value.clone();
         let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *members {
@@ -71,7 +95,7 @@ impl CloseGroup {
             }
             None => {
                 drop(members);
-                close.close();
+                let _ = close.close(Closed::Runtime);
             }
         }
         value
@@ -85,7 +109,8 @@ impl CloseGroup {
         };
         // The last first: a kernel before its program, that before the runtime.
         for member in members.iter().rev().filter_map(Weak::upgrade) {
-            member.close();
+            // A freed array has been closed before.
+            let _ = member.close(Closed::Runtime);
         }
     }
 }

@@ -7,10 +7,11 @@ use proc_macro2::{TokenStream, TokenTree};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quote::quote;
-use revoff_declaration::DeclarationKind;
+use revoff_declaration::{DeclarationKind, bare};
 use revoff_fn::Parameters;
 use revoff_fn::signature::{Form, Signature};
 use revoff_host::shared_abi::image::KernelInfo;
+use syn::Type;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 
@@ -29,6 +30,8 @@ pub(crate) struct Declaration {
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) form: Form,
+    /// Whether it is a pointer, which passes any number of values as their address alone.
+    pub(crate) is_pointer: bool,
     pub(crate) ty: DataType,
 }
 
@@ -58,6 +61,15 @@ enum Fault {
         /// Its type.
         ty: String,
     },
+    /// A kernel with a declaration has no pointers.
+    #[error(
+        "`{parameter}` is a pointer: declare it as a reference or a slice, as the kernel does, or pass \
+         `unchecked=True` for a kernel in C"
+    )]
+    Pointer {
+        /// The parameter.
+        parameter: String,
+    },
     /// The elements of a slice have no bytes.
     #[error("the elements of `{parameter}`, of type `{ty}`, have no bytes")]
     NoBytes {
@@ -81,21 +93,23 @@ impl Declaration {
         types: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
     ) -> Result<Self, DeclarationError> {
-        Self::read(text, DeclarationKind::HostFunction, types, py)
+        Self::read(text, DeclarationKind::HostFunction, false, types, py)
     }
 
-    /// Reads the declaration of a kernel. `types` describes structures.
+    /// Reads the declaration of a kernel, which may take pointers if it is `unchecked`. `types` describes structures.
     pub(crate) fn of_kernel(
         text: &str,
+        unchecked: bool,
         types: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
     ) -> Result<Self, DeclarationError> {
-        Self::read(text, DeclarationKind::Kernel, types, py)
+        Self::read(text, DeclarationKind::Kernel, unchecked, types, py)
     }
 
     fn read(
         text: &str,
         kind: DeclarationKind,
+        takes_pointers: bool,
         types: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
     ) -> Result<Self, DeclarationError> {
@@ -103,11 +117,24 @@ impl Declaration {
             let syntax = parse(text, kind)?;
             let mut parameters = Vec::new();
             for parameter in &syntax.parameters {
-                let ty = DataType::of(&parameter.plain, types, py)?;
+                let name = parameter.name.unraw().to_string();
+                let pointer = match bare(&parameter.plain) {
+                    Type::Ptr(pointer) if takes_pointers => Some(pointer),
+                    Type::Ptr(_) if kind == DeclarationKind::Kernel => {
+                        return Err(Fault::Pointer { parameter: name });
+                    }
+                    _ => None,
+                };
+                let (form, plain) = match pointer {
+                    Some(pointer) if pointer.mutability.is_some() => (Form::ToFrom, &*pointer.elem),
+                    Some(pointer) => (Form::To, &*pointer.elem),
+                    None => (form(parameter.form), &parameter.plain),
+                };
                 let parameter = Parameter {
-                    name: parameter.name.unraw().to_string(),
-                    form: form(parameter.form),
-                    ty,
+                    name,
+                    form,
+                    is_pointer: pointer.is_some(),
+                    ty: DataType::of(plain, types, py)?,
                 };
                 parameters.push(parameter.checked(kind)?);
             }
@@ -159,6 +186,8 @@ impl fmt::Display for Parameter {
         let ty = &self.ty.name;
         write!(f, "{}: ", self.name)?;
         match self.form {
+            Form::To if self.is_pointer => write!(f, "*const {ty}"),
+            Form::ToFrom if self.is_pointer => write!(f, "*mut {ty}"),
             Form::Value => write!(f, "{ty}"),
             Form::To => write!(f, "&{ty}"),
             Form::ToSlice => write!(f, "&[{ty}]"),
@@ -176,10 +205,15 @@ impl Parameter {
         if kind == DeclarationKind::Kernel && self.form == Form::Value && self.ty.scalar.is_none() {
             return Err(Fault::Value { parameter, ty });
         }
-        if self.form.is_slice() && self.ty.layout.size() == 0 {
+        if self.takes_many() && self.ty.layout.size() == 0 {
             return Err(Fault::NoBytes { parameter, ty });
         }
         Ok(self)
+    }
+
+    /// Whether it takes any number of values.
+    pub(crate) fn takes_many(&self) -> bool {
+        self.is_pointer || self.form.is_slice()
     }
 }
 

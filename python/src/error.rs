@@ -52,7 +52,12 @@ create_exception!(
     Error,
     "An argument does not fit the declaration of the kernel."
 );
-create_exception!(revoff, ClosedError, Error, "The runtime has been closed.");
+create_exception!(
+    revoff,
+    ClosedError,
+    Error,
+    "The runtime has been closed, or a device array freed."
+);
 
 /// The exception for an error of host-rt.
 pub(crate) fn from_runtime(error: &RuntimeError) -> PyErr {

@@ -9,7 +9,7 @@ use revoff_fn::Argument;
 use revoff_host::{Grid, RuntimeError, TypedKernel};
 
 use crate::array::{LaunchArg, stage};
-use crate::closable::Closable;
+use crate::closable::{Closable, CloseGroup};
 use crate::declaration::Declaration;
 use crate::error::{ArgumentError, from_runtime};
 use crate::failures::Failures;
@@ -21,6 +21,7 @@ pub(crate) struct Kernel {
     /// The declaration as written.
     text: String,
     kernel: Arc<Closable<TypedKernel>>,
+    group: Arc<CloseGroup>,
     failures: Arc<Failures>,
 }
 
@@ -54,8 +55,8 @@ impl Kernel {
     }
 
     /// Launches the kernel with one argument for each parameter, and waits for its end. Arrays are copied
-    /// to the device before, and back afterwards, as their parameters are declared. If the kernel or one
-    /// of its calls fails, nothing is copied back.
+    /// to the device before, and back afterwards, as their parameters are declared; device arrays stay there.
+    /// If the kernel or one of its calls fails, nothing is copied back.
     #[pyo3(signature = (*args, teams=1, threads=1))]
     fn __call__(
         &self,
@@ -72,7 +73,7 @@ impl Kernel {
             )));
         }
         let args: Vec<_> = args.iter().collect();
-        let args = stage(&self.declaration, &args)?;
+        let args = stage(&self.declaration, &args, &self.group)?;
         self.launch(py, Grid { teams, threads }, &args)
     }
 
@@ -86,12 +87,14 @@ impl Kernel {
         declaration: Declaration,
         text: &str,
         kernel: Arc<Closable<TypedKernel>>,
+        group: Arc<CloseGroup>,
         failures: Arc<Failures>,
     ) -> Self {
         Self {
             declaration,
             text: text.trim().to_owned(),
             kernel,
+            group,
             failures,
         }
     }
@@ -101,11 +104,12 @@ impl Kernel {
         let mut watch = Watch::default();
         let number = self.failures.begin();
         let result = self.kernel.with(py, |kernel| {
-            let args: Vec<Argument<'_>> = args.iter().map(LaunchArg::as_argument).collect();
+            let args: Vec<Argument<'_>> = args.iter().flat_map(LaunchArg::arguments).collect();
             // SAFETY: the image's declaration of the kernel equals this one, as compared when it was bound,
-            // and `stage` has made arguments of that declaration, which `args` keeps. A kernel that is
-            // declared as `unsafe fn` has further conditions, which the author of the Python program has
-            // to keep to: Python cannot mark a launch as unsafe.
+            // and `stage` has made arguments of that declaration, which `args` keeps. The author of the
+            // Python program has to see to two things, because Python cannot mark a launch as unsafe: that
+            // an `unchecked` declaration is that of the kernel, and the further conditions of a kernel that
+            // is declared as `unsafe fn`.
             unsafe { kernel.launch_watched(grid, &args, &mut |launch| watch.poll(launch)) }
         });
         let error = result

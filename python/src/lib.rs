@@ -5,9 +5,10 @@
 //! |---|---|
 //! | `runtime`, `program`, `kernel` | classes of these names |
 //! | `function` | the class of a host function |
+//! | `device_array` | the class of an array on a device |
 //! | `devices` | the list of devices |
 //! | `declaration`, `data_type`, `scalar` | declarations in Rust's syntax, and their types |
-//! | `array`, `numpy` | NumPy arrays: as arguments of launches, and new ones |
+//! | `array`, `numpy` | arguments of launches; NumPy arrays: their memory, and new ones |
 //! | `call` | one call of a host function |
 //! | `failures` | the exceptions of failed calls, by launch |
 //! | `closable`, `detached` | values that are dropped early, or without the GIL |
@@ -23,6 +24,7 @@ mod closable;
 mod data_type;
 mod declaration;
 mod detached;
+mod device_array;
 mod devices;
 mod error;
 mod failures;
@@ -38,6 +40,8 @@ mod scalar;
 mod _revoff {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::device_array::DeviceArray;
     #[pymodule_export]
     use crate::devices::devices;
     #[pymodule_export]

@@ -38,6 +38,35 @@ pub(crate) fn layout(dtype: &Bound<'_, PyAny>) -> PyResult<Layout> {
         .map_err(|_| PyBufferError::new_err(format!("a type of {size} bytes, aligned to {align}")))
 }
 
+/// A new array with any contents.
+pub(crate) fn empty<'py>(
+    dtype: &Bound<'py, PyAny>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyAny>> {
+    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = dtype.py();
+    function(py, &EMPTY, "empty")?.call1((PyTuple::new(py, shape)?, dtype))
+}
+
+/// A read-only array of zeros that needs the memory of one element only; `None` is NumPy's own dtype.
+pub(crate) fn zeros<'py>(
+    shape: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static BROADCAST_TO: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = shape.py();
+    let one = function(py, &ZEROS, "zeros")?.call1((PyTuple::empty(py), dtype))?;
+    function(py, &BROADCAST_TO, "broadcast_to")?.call1((one, shape))
+}
+
+/// The array that `data` is, or one of its elements, contiguous in memory.
+pub(crate) fn as_contiguous<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static REQUIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = data.py();
+    function(py, &REQUIRE, "require")?.call1((data, py.None(), ["C", "A"]))
+}
+
 /// A new array with these bytes. It owns its memory, so that it stays valid when a function keeps it.
 pub(crate) fn new_array<'py>(
     dtype: &Bound<'py, PyAny>,
@@ -45,10 +74,8 @@ pub(crate) fn new_array<'py>(
     bytes: &[u8],
     is_writable: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = dtype.py();
-    let shape = PyTuple::new(py, shape)?;
-    let array = function(py, &EMPTY, "empty")?.call1((shape, dtype))?;
+    let array = empty(dtype, shape)?;
     let buffer = contiguous(&array, bytes.len())?;
     // SAFETY: `contiguous` has checked that the array has so many bytes, one after the other. It was
     // made above, so nothing else uses them. `bytes` is other memory.

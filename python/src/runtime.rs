@@ -10,9 +10,11 @@ use pyo3::types::PyTuple;
 use revoff_host::{Functions, Image};
 
 use crate::closable::{Closable, CloseGroup};
+use crate::device_array::DeviceArray;
 use crate::error::{DeclarationError, SettingError, from_runtime};
 use crate::failures::Failures;
 use crate::function::Function;
+use crate::numpy;
 use crate::program::Program;
 
 /// The part of the log that is shown if `REVOFF_LOG` is not set.
@@ -105,6 +107,23 @@ impl Runtime {
         })?;
         let program = program.map_err(|error| from_runtime(&error))?;
         Ok(Program::new(program, &self.group, &self.failures))
+    }
+
+    /// A device array with the elements of `data`, which may be all that `numpy.asarray` takes.
+    fn array(&self, data: &Bound<'_, PyAny>) -> PyResult<DeviceArray> {
+        let data = numpy::as_contiguous(data)?;
+        DeviceArray::new(&data, true, &self.runtime, &self.group)
+    }
+
+    /// A device array of zeros.
+    #[pyo3(signature = (shape, dtype=None))]
+    fn zeros(
+        &self,
+        shape: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DeviceArray> {
+        let zeros = numpy::zeros(shape, dtype)?;
+        DeviceArray::new(&zeros, false, &self.runtime, &self.group)
     }
 
     /// Closes the device: what was made from this runtime cannot be used any more. Launches in other threads

@@ -7,7 +7,12 @@ import pytest
 import revoff
 
 IMAGE = os.environ["REVOFF_TEST_IMAGE"]
+C_IMAGE = os.environ["REVOFF_TEST_C_IMAGE"]
 DEVICES = os.environ.get("REVOFF_TEST_DEVICES", "host").split()
+
+# Seconds after which a launch fails. None takes that long: a launch that waits for ever is a failure, not a test that
+# does not end.
+DEADLINE = 120
 
 PAIR = np.dtype([("left", "u8"), ("right", "f8")], align=True)
 
@@ -19,14 +24,14 @@ def image():
 
 @pytest.fixture(params=DEVICES)
 def runtime(request):
-    with revoff.Runtime(request.param) as runtime:
+    with revoff.Runtime(request.param, deadline=DEADLINE) as runtime:
         yield runtime
 
 
 @pytest.fixture
 def host():
     """A runtime on the device `host`, for tests of what does not depend on the device."""
-    with revoff.Runtime("host") as runtime:
+    with revoff.Runtime("host", deadline=DEADLINE) as runtime:
         yield runtime
 
 

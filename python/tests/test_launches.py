@@ -91,7 +91,7 @@ def test_objects_with_a_buffer_are_arrays(row_sums):
         ("words", np.arange(200, dtype=np.uint32)[::2], "not contiguous in memory: pass a copy, "
          "`numpy.ascontiguousarray(..)`"),
         ("sums", np.ones(200)[::2], "and copy the results back"),
-        ("sums", np.frombuffer(bytes(800)), "argument `sums`: the kernel writes the array, which is read-only"),
+        ("sums", np.frombuffer(bytes(800)), "argument `sums`: the array is read-only, and results go there"),
         ("squares", np.frombuffer(bytes(801), np.uint8)[1:].view(np.uint64), "is not aligned"),
         ("total", np.zeros(2, np.uint64), "an array of shape (2,) does not fit `total: &mut u64`, which takes "
          "one of shape () or (1,)"),

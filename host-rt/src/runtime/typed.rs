@@ -40,11 +40,8 @@ impl Program {
     /// # Errors
     /// As for [`bind`](Self::bind).
     pub fn bind_declared(&self, name: &str, declared: KernelInfo) -> Result<TypedKernel> {
-        let mut kernel = self.kernel(name)?;
-        let info = match kernel.declaration.info {
-            Some(info) => Some(info),
-            None => self.query_info(name)?,
-        };
+        let bound = self.bind_unchecked(name)?;
+        let info = bound.kernel.declaration.info;
         if info != Some(declared) {
             return Err(ImageError::OtherKernel {
                 name: self.inner.image.name().to_owned(),
@@ -56,7 +53,21 @@ impl Program {
             }
             .into());
         }
-        kernel.declaration.info = info;
+        Ok(bound)
+    }
+
+    /// [`bind_declared`](Self::bind_declared), without a comparison: for kernels whose image has no declaration, such
+    /// as those in C. The caller of [`launch`](Launcher::launch) guarantees that its arguments are the kernel's
+    /// parameters: in C, memory is a pointer, and a slice a pointer and a `uint64_t`. Their number and sizes are
+    /// checked if the image describes them.
+    ///
+    /// # Errors
+    /// The image has no kernel of that name.
+    pub fn bind_unchecked(&self, name: &str) -> Result<TypedKernel> {
+        let mut kernel = self.kernel(name)?;
+        if kernel.declaration.info.is_none() {
+            kernel.declaration.info = self.query_info(name)?;
+        }
         Ok(TypedKernel { kernel })
     }
 
@@ -70,7 +81,7 @@ impl Program {
     }
 }
 
-/// Launches a kernel that [`Program::bind`] or [`Program::bind_declared`] bound.
+/// Launches a kernel that [`Program::bind`], [`Program::bind_declared`] or [`Program::bind_unchecked`] bound.
 #[derive(Clone)]
 pub struct TypedKernel {
     kernel: Kernel,
@@ -82,6 +93,9 @@ impl TypedKernel {
     /// function launches the kernel, it calls `watch` only when the kernel has ended.
     ///
     /// If `watch` returns `Break`, the launch is [aborted](crate::Launch::abort), as at its deadline.
+    ///
+    /// For memory that is on the device already, pass its address there by value, and for a slice also the number of
+    /// its elements: nothing is copied then.
     ///
     /// # Safety
     /// As for [`launch`](Launcher::launch).
@@ -112,9 +126,10 @@ impl TypedKernel {
         let mut queue = ScopedQueue::new(&runtime)?;
         let name = &self.kernel.declaration.name;
         let staged = StagedArgs::new(&mut queue, name, arguments)?;
-        // SAFETY: `bind_declared` has checked that the image was built from the declaration that
-        // these arguments follow, so the kernel takes these parameters. `staged` holds their memory
-        // and outlives the launch; for an overdue kernel, `Overdue` keeps that memory allocated.
+        // SAFETY: the kernel takes these parameters: the caller guarantees it for the declaration that
+        // the image was built from, which `bind_declared` has compared, and for an unchecked kernel
+        // altogether. `staged` holds their memory and outlives the launch; for an overdue kernel,
+        // `Overdue` keeps that memory allocated.
         let report = unsafe { queue.launch(&self.kernel, grid, &staged.params(), watch)? };
         // These copies are not queued behind the kernel: a launch with failed calls copies nothing
         // back, which is known only at its end, and after a deadline no copy may still write to

@@ -55,13 +55,17 @@ mod declared {
     #[revoff_fn::kernel]
     pub fn row_sums(rows: &[[f32; 3]], sums: Out<[f32]>);
 
-    /// Each device thread calls `act` for its words, `answers[i] = act(words[i])`, until a call fails.
+    /// Each device thread calls `act` for its words, `answers[i] = act(words[i])`, also after a call has failed.
     #[revoff_fn::kernel]
     pub fn ask(words: &[u64], answers: &mut [u64]);
 
     /// Calls the functions with arguments and results of every form.
     #[revoff_fn::kernel]
     pub fn call_forms(words: &mut [u64], fill: &mut [u16], results: &mut [f64]);
+
+    /// Adds `amount` to each number.
+    #[revoff_fn::kernel]
+    pub fn add(numbers: &mut [f64], amount: f64);
 
     /// Panics.
     #[revoff_fn::kernel]
@@ -118,9 +122,10 @@ pub fn row_sums(rows: &[[f32; 3]], sums: *mut [f32]) {
 pub fn ask(words: &[u64], answers: *mut [u64]) {
     let threads = thread::teams() as usize * thread::threads() as usize;
     for i in (thread::global() as usize..words.len().min(answers.len())).step_by(threads) {
-        let Ok(answer) = act(words[i]) else { break };
-        // SAFETY: inside of the slice; no other thread has this element.
-        unsafe { *answers.cast::<u64>().add(i) = answer };
+        if let Ok(answer) = act(words[i]) {
+            // SAFETY: inside of the slice; no other thread has this element.
+            unsafe { *answers.cast::<u64>().add(i) = answer };
+        }
     }
 }
 
@@ -156,6 +161,29 @@ pub fn call_forms(words: *mut [u64], fill: *mut [u16], results: *mut [f64]) {
     }
     let _ = note(b"done");
     let _ = note(b"");
+}
+
+/// Adds to each number.
+#[revoff_device::kernel(declared::Add)]
+pub fn add(numbers: *mut [f64], amount: f64) {
+    let threads = thread::teams() as usize * thread::threads() as usize;
+    for i in (thread::global() as usize..numbers.len()).step_by(threads) {
+        // SAFETY: inside of the slice; no other thread has this element.
+        unsafe { *numbers.cast::<f64>().add(i) += amount };
+    }
+}
+
+/// Stores the products of `count` numbers and a factor. It has no declaration, like kernels in C.
+///
+/// # Safety
+/// `numbers` and `products` have `count` elements, which only the kernel uses.
+#[revoff_device::kernel]
+pub unsafe fn scale(numbers: *const f64, products: *mut f64, count: u64, factor: f64) {
+    let threads = thread::teams() as usize * thread::threads() as usize;
+    for i in (thread::global() as usize..count as usize).step_by(threads) {
+        // SAFETY: the caller's promise; no other thread has these elements.
+        unsafe { *products.add(i) = *numbers.add(i) * factor };
+    }
 }
 
 /// Ends by a panic.
