@@ -87,7 +87,8 @@ impl Failures {
         let failed = error.and_then(failed_function);
         let found = state.exceptions.iter().find(|kept| {
             let is_of = kept.launch == launch || kept.launch == 0;
-            is_of && failed == Some((&kept.function, &kept.message))
+            // Another launch keeps the exceptions of calls that failed before this one began.
+            kept.number > number && is_of && failed == Some((&kept.function, &kept.message))
         });
         let found = found.map(|kept| kept.exception.clone_ref(py));
         state.active.remove(&number);

@@ -23,7 +23,7 @@ def test_functions_run_at_once(ask):
 
 
 def test_other_threads_go_on(host):
-    """A call waits for another Python thread, which the launch would stop if it kept the GIL."""
+    """A call waits for another Python thread. If the launch kept the GIL, none of both would run before its deadline."""
     called, answer = threading.Event(), threading.Event()
 
     def act(what):
@@ -58,28 +58,85 @@ def test_threads_launch_at_once(ask):
     assert results == {1: [1], 2: [2]}
 
 
-def test_each_thread_gets_its_own_exception(host):
-    """Not on GPUs, whose calls do not name their launch: there, all four launches fail by the first exception."""
-    barrier = threading.Barrier(4, timeout=30)
+class Failure(Exception):
+    """Its text does not tell which call has raised it."""
+
+    def __init__(self, what):
+        super().__init__("failed")
+        self.what = what
+
+
+def test_an_exception_of_another_launch_is_not_the_cause(ask, runtime):
+    """A call of another launch fails first, in the time of both."""
+    entered, failed, ended = threading.Event(), threading.Event(), threading.Event()
 
     def act(what):
-        barrier.wait()
-        raise ValueError(what)
+        match what:
+            case 0:
+                assert entered.wait(60)
+                raise Failure(what)
+            case 1:
+                # The same device thread has made the call before.
+                failed.set()
+                assert ended.wait(60)
+            case 2:
+                entered.set()
+                assert failed.wait(60)
+                raise Failure(what)
+        return what
 
-    launch, causes = asking(host)(act), {}
+    launch, causes = ask(act), {}
 
-    def run(number):
+    def run(*words):
         try:
-            launch([number])
+            launch(words)
         except revoff.CallError as error:
-            causes[number] = error.__cause__.args
+            causes[words] = error.__cause__.what
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    other = threading.Thread(target=run, args=(0, 1))
+    other.start()
+    try:
+        run(2)
+    finally:
+        ended.set()
+        other.join()
+    # On GPUs calls do not name their launch: both launches fail by the first exception.
+    assert causes == {(0, 1): 0, (2,): 2 if runtime.device == "host" else 0}
+
+
+def test_an_exception_of_an_earlier_launch_is_not_the_cause(ask):
+    """Its exception is kept on GPUs, as long as a launch runs that it counts against."""
+    entered, release = threading.Event(), threading.Event()
+
+    def act(what):
+        if what == 0:
+            entered.set()
+            assert release.wait(60)
+            return what
+        raise Failure(what)
+
+    launch, causes, outcome = ask(act), [], []
+
+    def run():
+        try:
+            outcome.extend(launch([0]).tolist())
+        except revoff.CallError as error:
+            outcome.append(error.__cause__.what)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert entered.wait(60)
+        for what in (1, 2):
+            with pytest.raises(revoff.CallError) as caught:
+                launch([what])
+            causes.append(caught.value.__cause__.what)
+    finally:
+        release.set()
         thread.join()
-    assert causes == {number: (number,) for number in range(4)}
+    assert causes == [1, 2]
+    # On `host` the launch that has run all the time has no failed call; on GPUs the first one counts against it.
+    assert outcome in ([0], [1])
 
 
 def test_the_cause_is_the_exception_that_the_error_names(ask):
