@@ -8,6 +8,7 @@ mod checked;
 mod tests;
 
 use std::io;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,8 +19,19 @@ pub use self::checked::{AccessKind, CheckedArena, Neighbour};
 /// Alignment of every block, and the granularity of sizes.
 pub const ALIGN: u64 = 256;
 
-/// The system's page size. With larger pages, some are not returned to the system.
-const PAGE: u64 = 4 << 10;
+/// The system's page size: 4 KiB on x86-64, up to 64 KiB on AArch64. A signal handler may call it.
+#[must_use]
+pub fn page_size() -> u64 {
+    // SAFETY: `sysconf` takes any number, at any time. Every system has pages.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+/// The whole pages in `offset..offset + len`: `madvise` rejects a start inside a page, and goes on to the end of the
+/// last one, where another block may lie.
+fn whole_pages(offset: u64, len: u64, page: u64) -> Range<u64> {
+    let (start, end) = (offset.next_multiple_of(page), (offset + len) / page * page);
+    start..end.max(start)
+}
 
 /// The initial content of new memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +74,7 @@ impl Arena {
     /// The system does not provide that much.
     pub fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
         let bytes = bytes
-            .checked_next_multiple_of(PAGE)
+            .checked_next_multiple_of(page_size())
             .ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: an anonymous mapping at an address of the kernel's choice
         // touches no memory of ours.
@@ -205,12 +217,12 @@ impl Arena {
 
     /// Returns the pages inside a free range to the system.
     fn give_pages_back(&self, offset: u64, len: u64) {
-        let (start, end) = (offset.next_multiple_of(PAGE), (offset + len) / PAGE * PAGE);
-        let bytes = end.saturating_sub(start);
+        let pages = whole_pages(offset, len, page_size());
+        let bytes = pages.end - pages.start;
         // SAFETY: inside the mapping, which stays; later reads return zeros, also those of device
         // threads that still use freed memory.
         unsafe {
-            let start = self.base.as_ptr().add(start as usize);
+            let start = self.base.as_ptr().add(pages.start as usize);
             libc::madvise(start.cast(), bytes as usize, libc::MADV_DONTNEED);
         }
     }

@@ -100,21 +100,31 @@ fn kept_blocks_make_room_for_others() {
 }
 
 #[test]
+fn only_whole_pages_are_given_back() {
+    for page in [4 << 10, 64 << 10] {
+        assert_eq!(whole_pages(0, page, page), 0..page);
+        assert_eq!(whole_pages(256, 2 * page, page), page..2 * page);
+        assert!(whole_pages(256, page, page).is_empty());
+    }
+}
+
+#[test]
 fn what_is_very_long_gives_its_pages_back() {
     let arena = Arena::new(4 << 30, None).unwrap();
     let short = arena.zeros(MAX_WITH_PAGES).unwrap();
     let long = arena.zeros(MAX_WITH_PAGES + 1).unwrap();
+    let page = page_size();
     for block in [short, long] {
         // SAFETY: the block is ours, and longer.
-        unsafe { ((block + 8192) as *mut u64).write(7) };
+        unsafe { ((block + page) as *mut u64).write(7) };
         arena.free(block);
     }
     let resident = |block: u64| {
-        let mut page = 0u8;
+        let mut state = 0u8;
         // SAFETY: one page of the arena, and one byte for it.
-        let failed = unsafe { libc::mincore((block + 8192) as *mut _, 1, &raw mut page) };
+        let failed = unsafe { libc::mincore((block + page) as *mut _, 1, &raw mut state) };
         assert_eq!(failed, 0);
-        page & 1 == 1
+        state & 1 == 1
     };
     assert!(resident(short) && !resident(long));
 }

@@ -119,15 +119,12 @@ fn describe(
         context.thread, context.team
     )?;
     // The lowest page of a stack is inaccessible.
-    let guard = context.stack_low..context.stack_low.saturating_add(GUARD);
+    let guard = context.stack_low..context.stack_low.saturating_add(device_arena::page_size());
     if guard.contains(&address) {
         text.write_str("; its stack is full (REVOFF_HOST_STACK, or --stack for a program)")?;
     }
     text.write_str("\n")
 }
-
-/// The size of a stack's guard page.
-const GUARD: u64 = 4096;
 
 /// A message of bounded size, cut at the end.
 struct Text {
