@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The environment variable with the test of a process.
 const CHILD: &str = "REVOFF_TEST_CHILD";
 
+/// The environment variable with the emulator that runs this program if it is for another processor
+/// (`qemu-aarch64`): the system may not start its processes without it.
+const RUNNER: &str = "REVOFF_TEST_RUNNER";
+
 /// Whether this process was started for the test `name`.
 #[must_use]
 pub fn is_for(name: &str) -> bool {
@@ -53,7 +57,15 @@ pub enum ChildError {
 /// The test fails, or does not run.
 pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), ChildError> {
     let program = std::env::current_exe().map_err(ChildError::Program)?;
-    let output = Command::new(program)
+    let mut command = match std::env::var_os(RUNNER) {
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    let output = command
         .args(["--exact", name, "--test-threads", "1"])
         .env(CHILD, name)
         .envs(environment.iter().copied())
