@@ -16,8 +16,7 @@
 )]
 
 mod child;
-// The platform layer's file: std has no dependency on this crate.
-#[path = "../../overlay/std/src/sys/pal/revoff/constants.rs"]
+// A link to the platform layer's file: std has no dependency on this crate, and a package has only files of its folder.
 mod constants;
 mod heap;
 pub mod kernel;

@@ -1,0 +1,1 @@
+../../overlay/std/src/sys/pal/revoff/constants.rs
