@@ -167,7 +167,8 @@ fn calls_go_on_while_the_output_is_stuck(target: &Target) {
 
 /// The end of a kernel is reported before its text is written, even with a deadline.
 fn a_fault_is_reported_while_the_output_is_stuck(target: &Target) {
-    let builder = target.builder().deadline(Duration::from_secs(1));
+    // Both kernels end before that, also on a busy machine.
+    let builder = target.builder().deadline(Duration::from_secs(5));
     let session = Session::build(target, builder, &acting(|what| what));
     let stalled = Stalled::begin();
     let ways = session.zeroed::<u32>(16);
