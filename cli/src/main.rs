@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod pieces;
 mod run;
+mod soak;
 mod test;
 mod top;
 
@@ -49,6 +50,7 @@ fn command(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Inspect(options) => inspect::run(options),
         Command::Run(options) => run::run(options),
         Command::Bench(options) => bench::run(options),
+        Command::Soak(options) => return soak::run(options),
         Command::Top(options) => top::run(options),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, build, devices, emulate, inspect, new, pieces, run, test, top};
+use crate::{bench, build, devices, emulate, inspect, new, pieces, run, soak, test, top};
 
 /// Reverse offload: kernels that call functions on the host.
 ///
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Test(test::Options),
     /// Measure the cost of calls to the host on this machine
     Bench(bench::Options),
+    /// Check calls for a long time: that none is lost, served twice or answered wrongly
+    Soak(soak::Options),
     /// Watch a running program: its calls, launches, copies and serving threads
     Top(top::Options),
     /// Print a shell completion script

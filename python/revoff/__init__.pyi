@@ -31,13 +31,13 @@ class DeadlineError(LaunchError):
     """A kernel has not ended by its deadline."""
 
 class SettingError(Error):
-    """An environment variable has an invalid value."""
+    """A setting has an invalid value: an environment variable, or `deadline`."""
 
 class DeclarationError(Error):
     """A declaration is invalid, or two functions have one name."""
 
 class ArgumentError(Error):
-    """An argument does not fit the declaration of the kernel."""
+    """An argument does not fit what takes it, or is in use."""
 
 class ClosedError(Error):
     """The runtime has been closed, or a device array freed."""

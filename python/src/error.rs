@@ -38,7 +38,7 @@ create_exception!(
     revoff,
     SettingError,
     Error,
-    "An environment variable has an invalid value."
+    "A setting has an invalid value: an environment variable, or `deadline`."
 );
 create_exception!(
     revoff,
@@ -50,7 +50,7 @@ create_exception!(
     revoff,
     ArgumentError,
     Error,
-    "An argument does not fit the declaration of the kernel."
+    "An argument does not fit what takes it, or is in use."
 );
 create_exception!(
     revoff,

@@ -11,7 +11,7 @@ use revoff_host::{Functions, Image};
 
 use crate::closable::{Closable, CloseGroup};
 use crate::device_array::DeviceArray;
-use crate::error::{DeclarationError, SettingError, from_runtime};
+use crate::error::{SettingError, from_runtime};
 use crate::failures::Failures;
 use crate::function::Function;
 use crate::numpy;
@@ -99,7 +99,7 @@ impl Runtime {
             let function = function.bind(py, Arc::clone(&self.failures));
             registered
                 .add(function)
-                .map_err(|error| DeclarationError::new_err(error.to_string()))?;
+                .map_err(|error| from_runtime(&error.into()))?;
         }
         let program = self.runtime.with(py, |runtime| {
             let image = image.open()?;

@@ -93,6 +93,9 @@ def test_objects_with_a_buffer_are_arrays(row_sums):
         ("sums", np.ones(200)[::2], "and copy the results back"),
         ("sums", np.frombuffer(bytes(800)), "argument `sums`: the array is read-only, and results go there"),
         ("squares", np.frombuffer(bytes(801), np.uint8)[1:].view(np.uint64), "is not aligned"),
+        # NumPy calls it aligned, and its dtype equal to the one that is.
+        ("pair", np.frombuffer(bytes(33), np.uint8)[1:][: PAIR.itemsize].view(
+            np.dtype([(name, PAIR[name]) for name in PAIR.names])), "is not aligned"),
         ("total", np.zeros(2, np.uint64), "an array of shape (2,) does not fit `total: &mut u64`, which takes "
          "one of shape () or (1,)"),
         ("pair", np.zeros(3, PAIR), "an array of shape (3,) does not fit `pair: &Pair`"),

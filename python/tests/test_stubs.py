@@ -9,6 +9,17 @@ import revoff
 STUB = pathlib.Path(revoff.__file__).with_name("__init__.pyi")
 
 
+def stub_classes():
+    return [node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)]
+
+
+def test_docstrings_of_exceptions_agree():
+    exceptions = [node for node in stub_classes() if issubclass(getattr(revoff, node.name), Exception)]
+    assert len(exceptions) > 8
+    for node in exceptions:
+        assert ast.get_docstring(node) == inspect.getdoc(getattr(revoff, node.name)), node.name
+
+
 def stub_names():
     """The public names of the stub file; of a class, with its members."""
     names = {}

@@ -20,6 +20,24 @@ revoff_fn::host_functions! {
 
     /// Takes [`WORK_NS`] nanoseconds of the host's time.
     pub fn work();
+
+    /// Takes the [`message`] `number` of this `thread`, and complements each of its words. Returns the number.
+    pub fn exchange(thread: u32, number: u64, words: &mut [u64]) -> u64;
+}
+
+/// The most words of a message: more than a slot of `native` holds for each of 32 lanes.
+pub const MAX_WORDS: usize = 64;
+
+/// The message `number` of a thread in [`exchange`]: 1 to [`MAX_WORDS`] words, which no other message has.
+#[must_use]
+pub fn message(thread: u32, number: u64, words: &mut [u64; MAX_WORDS]) -> &mut [u64] {
+    let words = &mut words[..1 + (number % MAX_WORDS as u64) as usize];
+    for (word, at) in words.iter_mut().zip(0..) {
+        let place = u64::from(thread) << 40 | at << 32;
+        // Odd, so that numbers that differ give products that differ.
+        *word = (place ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    words
 }
 
 /// The duration of `work`, in nanoseconds.

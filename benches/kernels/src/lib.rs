@@ -1,4 +1,4 @@
-//! The kernels of `revoff bench`.
+//! The kernels of `revoff bench` and `revoff soak`.
 //!
 //! Windows are in the device's time, which the host gets from [`now`], so that all threads of a
 //! launch measure the same interval. All kernels end soon after theirs.
@@ -12,6 +12,7 @@ mod calls;
 mod measure;
 mod ping;
 mod rpc;
+mod soak;
 
 #[path = "../../quiet/src/arithmetic.rs"]
 mod arithmetic_of_quiet;
@@ -24,6 +25,7 @@ use measure::{Calibration, Window};
 
 pub use ping::{ping_count, ping_time};
 pub use rpc::verify_rpc;
+pub use soak::soak;
 
 revoff_device::image!();
 

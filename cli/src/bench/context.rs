@@ -39,18 +39,7 @@ impl Bench {
         let device = device::open(&options.device, &env::Env::read()?)?;
         let arch = device.arch();
         let is_host = is_host(&*device);
-        let image = match &options.image {
-            Some(file) => open(file, &arch)?,
-            None if is_host && !KERNELS.is_empty() => {
-                Image::from_bytes("the benchmark's image", KERNELS)?
-            }
-            None => anyhow::bail!(
-                "the command carries no kernels for {} ({arch}): name an image by --image, and \
-                 one without the runtime by --quiet-image. {}",
-                options.device,
-                build(&arch)
-            ),
-        };
+        let image = kernels(&*device, options.image.as_deref())?;
         let quiet = match &options.quiet_image {
             Some(file) => Some(open(file, &arch)?),
             None if is_host && !QUIET.is_empty() => {
@@ -76,6 +65,23 @@ impl Bench {
     /// Whether device threads are threads of this process.
     pub(crate) fn is_host(&self) -> bool {
         is_host(&*self.device)
+    }
+}
+
+/// The kernels for a device, in `file` or in the command itself.
+pub(crate) fn kernels(device: &dyn Device, file: Option<&Path>) -> anyhow::Result<Image> {
+    let arch = device.arch();
+    match file {
+        Some(file) => open(file, &arch),
+        None if is_host(device) && !KERNELS.is_empty() => {
+            Ok(Image::from_bytes("the benchmark's image", KERNELS)?)
+        }
+        None => anyhow::bail!(
+            "the command carries no kernels for {} ({arch}): name an image by --image, and one \
+             without the runtime by --quiet-image. {}",
+            device.name(),
+            build(&arch)
+        ),
     }
 }
 

@@ -36,6 +36,7 @@ use revoff_host::{Runtime, env};
 
 use self::calls::Case;
 use self::context::Bench;
+pub(crate) use self::context::kernels;
 use self::floor::FloorCase;
 pub(crate) use self::options::Options;
 use self::plan::{Item, Wanted};

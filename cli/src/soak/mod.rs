@@ -1,0 +1,249 @@
+//! `revoff soak`: calls for a long time, each of which is checked on both sides.
+//!
+//! | file | job |
+//! |---|---|
+//! | `ledger` | what the host has seen of each device thread |
+//! | `fault` | what is made to fail |
+//! | `usage` | what the process uses |
+
+mod fault;
+mod ledger;
+mod usage;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use revoff_host::device;
+use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::DeviceArch;
+use revoff_host::{Grid, Image, Program, Runtime, env};
+use serde::Serialize;
+
+use self::fault::Fault;
+use self::ledger::{Ended, Ledger, Totals};
+use self::usage::Usage;
+use crate::bench;
+use crate::output;
+
+/// The grid, with more threads than the smaller number of slots.
+const GRID: Grid = Grid {
+    teams: 4,
+    threads: 8,
+};
+
+/// Messages of each device thread in a launch.
+const MESSAGES: u64 = 200;
+
+/// Launches on a runtime, before the next one is opened.
+const LAUNCHES: u64 = 4;
+
+/// First sequence numbers: soon, every counter of 32 bits wraps, or becomes negative.
+const FIRST: [u32; 3] = [0, u32::MAX - 100, (1 << 31) - 100];
+
+/// Numbers of slots: fewer than threads, and the default.
+const SLOTS: [Option<u32>; 2] = [Some(4), None];
+
+/// The time after which a launch without faults has hung.
+const HUNG: Duration = Duration::from_secs(120);
+
+/// The time between two lines.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each device thread numbers its messages. The host notices those that are missing
+or come twice, and both sides notice those that have changed. Runtimes are
+opened and closed; their counters wrap.
+
+--faults also makes host functions panic and stall, and aborts launches. These
+launches must fail, each with its own error, and the launches after them must not.
+
+Examples:
+  revoff soak --seconds 3600
+  revoff soak --wires native --faults
+  revoff soak --device emu --image bench_kernels.offload")]
+pub(crate) struct Options {
+    /// How long
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+
+    /// The wires [default: native,gcc-ring,gcc-slot; on AMD GPUs native,gcn-queue]
+    #[arg(long, value_name = "WIRE,..", value_delimiter = ',', value_parser = revoff_host::wire_by_name)]
+    wires: Vec<WireKind>,
+
+    /// Make calls and launches on `native` fail, too
+    #[arg(long)]
+    faults: bool,
+
+    /// Print one JSON object at the end
+    #[arg(long)]
+    json: bool,
+
+    /// The device that runs the kernels
+    #[arg(long, default_value = "host", help = format!("The device that runs the kernels: {}", device::names()))]
+    device: String,
+
+    /// Image with the kernels (of benches/kernels), for a device other than `host`
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+}
+
+/// What has happened, and what the process uses.
+#[derive(Serialize)]
+struct Report {
+    device: String,
+    seconds: f64,
+    launches: u64,
+    /// Launches that failed because they were made to.
+    failed: u64,
+    #[serde(flatten)]
+    totals: Totals,
+    /// After a runtime of each kind was closed.
+    usage_at_first: Usage,
+    usage_at_last: Usage,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let device = device::open(&options.device, &env::Env::read()?)?;
+    let image = bench::kernels(&*device, options.image.as_deref())?;
+    let wires = match (&options.wires[..], device.arch()) {
+        ([], DeviceArch::Amd(_)) => vec![WireKind::NATIVE, WireKind::GCN_QUEUE],
+        ([], _) => vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
+        (chosen, _) => chosen.to_vec(),
+    };
+    let start = Instant::now();
+    let mut report = Report {
+        device: options.device.clone(),
+        seconds: 0.0,
+        launches: 0,
+        failed: 0,
+        totals: Totals::default(),
+        usage_at_first: Usage::default(),
+        usage_at_last: Usage::default(),
+    };
+    let combinations = wires
+        .iter()
+        .flat_map(|&wire| SLOTS.map(|slots| (wire, slots)));
+    let combinations: Vec<_> = combinations.collect();
+    let mut next_line = start + INTERVAL;
+    for round in 0.. {
+        let (wire, slots) = combinations[round % combinations.len()];
+        let first = FIRST[round / combinations.len() % FIRST.len()];
+        soak(&mut report, options, &image, wire, slots, first)?;
+        report.seconds = start.elapsed().as_secs_f64();
+        report.usage_at_last = Usage::now()?;
+        if round < combinations.len() {
+            report.usage_at_first = report.usage_at_last;
+        }
+        let is_over = report.seconds >= options.seconds as f64;
+        if is_over || report.totals.faults() > 0 {
+            break;
+        }
+        if Instant::now() >= next_line {
+            next_line = Instant::now() + INTERVAL;
+            output::say(&report.line());
+        }
+    }
+    if options.json {
+        output::json(&report)?;
+    } else {
+        output::print(&format!("{}\n", report.line()))?;
+    }
+    Ok(match report.totals.faults() {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Launches on a runtime of its own.
+fn soak(
+    report: &mut Report,
+    options: &Options,
+    image: &Image,
+    wire: WireKind,
+    slots: Option<u32>,
+    first: u32,
+) -> anyhow::Result<()> {
+    let ledger = Arc::new(Ledger::new(GRID.teams * GRID.threads));
+    let builder = Runtime::builder(&options.device).wire(wire).deadline(HUNG);
+    let builder = match slots {
+        Some(slots) => builder.slots(slots),
+        None => builder,
+    };
+    let runtime = builder.initial_seq(first).build()?;
+    let program = runtime.load(image, &ledger.functions()?)?;
+    for launch in 0..LAUNCHES {
+        // GCC's wires tell a device thread nothing of a failed call.
+        let fault = match options.faults && wire == WireKind::NATIVE {
+            true => Fault::of(report.launches),
+            false => Fault::None,
+        };
+        let what = || {
+            format!(
+                "wire {}, {slots:?} slots, launch {launch}, {fault:?}",
+                wire.name().unwrap_or_default()
+            )
+        };
+        report.launches += 1;
+        report.failed += u64::from(fault != Fault::None);
+        one_launch(&runtime, &program, &ledger, fault).with_context(what)?;
+    }
+    report.totals.add(&ledger.totals());
+    Ok(())
+}
+
+/// Launches once, with a fault, and checks the launch's result and what its threads have seen.
+fn one_launch(
+    runtime: &Runtime,
+    program: &Program,
+    ledger: &Ledger,
+    fault: Fault,
+) -> anyhow::Result<()> {
+    let threads = (GRID.teams * GRID.threads) as usize;
+    ledger.begin(MESSAGES, fault);
+    let ended = runtime.alloc_from(&vec![[0u64; 2]; threads])?;
+    let first = ledger.first();
+    let kernel = program.kernel("soak")?;
+    // SAFETY: the parameters are the kernel's: `ended` has a pair for each thread, and lives until the launch has ended.
+    let launch = unsafe { kernel.launch(GRID, &[&first, &MESSAGES, &ended])? };
+    fault.wait(&launch)?;
+    let mut pairs = vec![[0; 2]; threads];
+    ended.read(0, &mut pairs)?;
+    let ended = pairs
+        .into_iter()
+        .map(|[answered, wrong]| Ended { answered, wrong });
+    ensure!(
+        ledger.end(ended, MESSAGES) != (fault == Fault::None),
+        "a launch makes all of its calls, unless it is made to fail"
+    );
+    Ok(())
+}
+
+impl Report {
+    fn line(&self) -> String {
+        let Totals {
+            calls,
+            lost,
+            doubled,
+            wrong,
+        } = &self.totals;
+        let [first, last] = [&self.usage_at_first, &self.usage_at_last];
+        format!(
+            "{:.0} s: {calls} calls in {} launches, of which {} were made to fail: {lost} lost, {doubled} served \
+             twice, {wrong} wrong; memory {} -> {} MiB, descriptors {} -> {}, threads {} -> {}",
+            self.seconds,
+            self.launches,
+            self.failed,
+            first.resident_bytes >> 20,
+            last.resident_bytes >> 20,
+            first.descriptors,
+            last.descriptors,
+            first.threads,
+            last.threads,
+        )
+    }
+}

@@ -1,0 +1,34 @@
+//! `revoff soak`: calls on `host`, with launches that are made to fail.
+
+mod common;
+
+use common::{revoff, run};
+use serde_json::Value;
+
+#[test]
+fn calls_are_complete_and_only_planned_launches_fail() {
+    let mut command = revoff();
+    // One round: four launches, of which two are made to fail.
+    let words = "soak --seconds 0 --wires native --faults --json";
+    let ended = run(command.args(words.split(' ')));
+    let report: Value = serde_json::from_str(&ended.answer()).expect("JSON");
+    assert_eq!(
+        (&report["launches"], &report["failed"]),
+        (&4.into(), &2.into())
+    );
+    for fault in ["lost", "doubled", "wrong"] {
+        assert_eq!(report[fault], 0, "{report}");
+    }
+    // 32 threads make 200 each in the two others.
+    assert!(report["calls"].as_u64() >= Some(2 * 32 * 200), "{report}");
+    assert!(
+        report["usage_at_last"]["resident_bytes"].as_u64() > Some(1 << 20),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_device_without_kernels_is_an_error() {
+    let mut command = revoff();
+    run(command.args(["soak", "--device", "emu:sm_70"])).refused(&["emu", "--image"]);
+}
