@@ -8,7 +8,9 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum TelemetryError {
     /// The file or socket of a variable cannot be created.
-    #[error("environment variable {variable}={path:?}: it cannot be created ({reason})")]
+    #[error(
+        "environment variable {variable}={path:?}: it cannot be created ({reason}): name another, or unset the variable"
+    )]
     Create {
         /// The variable.
         variable: &'static str,
@@ -20,7 +22,7 @@ pub enum TelemetryError {
     /// The program has a subscriber of its own, without the layer.
     #[error(
         "environment variable {variable}={path:?}: the program has a subscriber of `tracing` of its own; add \
-         `revoff_host::telemetry::layer()` to it, or unset the variable"
+         `revoff::telemetry::layer()` to it, or unset the variable"
     )]
     OtherSubscriber {
         /// The variable.

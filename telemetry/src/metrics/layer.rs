@@ -45,6 +45,15 @@ struct Fields {
     bytes: u64,
 }
 
+impl Fields {
+    /// Removes all of them, and keeps their memory.
+    fn clear(&mut self) {
+        self.labels.device.clear();
+        self.labels.function.clear();
+        self.bytes = 0;
+    }
+}
+
 impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
@@ -140,6 +149,7 @@ where
             return;
         }
         let mut fields = FIELDS.try_with(Cell::take).unwrap_or_default();
+        fields.clear();
         attributes.record(&mut fields);
         let open = match attributes.metadata().name() {
             CALL => {

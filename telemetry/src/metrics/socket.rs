@@ -1,6 +1,6 @@
 //! The socket: HTTP over a Unix socket. Every request gets the same answer.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -26,9 +26,9 @@ const MAX_REQUEST: usize = 8 << 10;
 pub(super) fn open(path: &Path, text: impl Fn() -> String + Send + 'static) -> io::Result<()> {
     let (listener, path) = listen(path)?;
     let created = Identity::of(&fs::symlink_metadata(&path)?);
-    close_in_children(listener.as_raw_fd());
+    let descriptor = listener.as_raw_fd();
     let server = thread::Builder::new().name("metrics".to_owned());
-    server.spawn(move || {
+    let serving = server.spawn(move || {
         for stream in listener.incoming() {
             match stream {
                 // A client that is gone needs no answer.
@@ -37,7 +37,12 @@ pub(super) fn open(path: &Path, text: impl Fn() -> String + Send + 'static) -> i
                 Err(_) => thread::sleep(TIMEOUT),
             }
         }
-    })?;
+    });
+    if let Err(error) = serving {
+        let _ = fs::remove_file(&path); // Nobody serves it.
+        return Err(error);
+    }
+    close_in_children(descriptor);
     at_exit(move || {
         let found = fs::symlink_metadata(&path);
         if !is_child() && found.is_ok_and(|found| Identity::of(&found) == created) {
@@ -64,25 +69,39 @@ impl Identity {
 }
 
 fn listen(name: &Path) -> io::Result<(UnixListener, PathBuf)> {
+    // Otherwise another process could take a stale socket for the one that this one puts in its place. Where folders
+    // cannot be locked, it may.
+    let folder = name
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new(".")));
+    let _locked = folder.and_then(|folder| folder.lock().map(|()| folder));
     let mut path = name.to_owned();
-    for number in 2.. {
+    let mut number = 1;
+    loop {
         match UnixListener::bind(&path) {
             Err(error) if error.kind() != ErrorKind::AddrInUse => return Err(error),
             Ok(listener) => return Ok((listener, path)),
             Err(error) => match State::of(&path)? {
                 State::Other => return Err(error),
-                State::Stale => {
-                    fs::remove_file(&path)?;
-                    return Ok((UnixListener::bind(&path)?, path));
-                }
+                State::Stale => fs::remove_file(&path).or_else(unless_absent)?,
+                State::Absent => {}
                 State::Served => {
+                    number += 1;
                     path = name.to_owned();
                     path.as_mut_os_string().push(format!(".{number}"));
                 }
             },
         }
     }
-    unreachable!("no machine has that many processes")
+}
+
+/// Another process that exits removes its socket.
+fn unless_absent(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    }
 }
 
 /// The state of a file that is in the way of a socket.
@@ -93,15 +112,20 @@ enum State {
     Stale,
     /// No socket.
     Other,
+    /// It is no more.
+    Absent,
 }
 
 impl State {
     fn of(path: &Path) -> io::Result<Self> {
-        if !fs::symlink_metadata(path)?.file_type().is_socket() {
-            return Ok(Self::Other);
+        match fs::symlink_metadata(path) {
+            Err(error) => return unless_absent(error).map(|()| Self::Absent),
+            Ok(file) if !file.file_type().is_socket() => return Ok(Self::Other),
+            Ok(_) => {}
         }
         Ok(match UnixStream::connect(path) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Self::Stale,
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::Absent,
             _ => Self::Served,
         })
     }
@@ -133,4 +157,39 @@ fn answer(mut stream: UnixStream, text: impl Fn() -> String) -> io::Result<()> {
         "HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{text}",
         text.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn those_who_replace_a_stale_socket_at_a_time_get_one_each() {
+        for _ in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("socket");
+            drop(UnixListener::bind(&path).unwrap());
+            let start = Barrier::new(8);
+            let begin = || {
+                start.wait();
+                listen(&path).unwrap()
+            };
+            let all: Vec<_> = thread::scope(|scope| {
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(begin)).collect();
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap())
+                    .collect()
+            });
+            let paths: HashSet<_> = all.iter().map(|(_, path)| path).collect();
+            assert_eq!(paths.len(), all.len());
+            for (listener, path) in &all {
+                let _client = UnixStream::connect(path).expect("it is served");
+                listener.accept().expect("by its own listener");
+            }
+        }
+    }
 }
