@@ -242,9 +242,10 @@ impl Neighbour {
     /// block that is a variable has a name.
     #[must_use]
     pub fn describe(self, address: u64, variable: Option<&str>) -> String {
+        let count = |bytes: u64| format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" });
         let (start, bytes) = match self {
             Self::Freed { bytes } => {
-                return format!("inside an allocation of {bytes} bytes that was freed");
+                return format!("inside an allocation of {} that was freed", count(bytes));
             }
             Self::Block { start, bytes } => (start, bytes),
         };
@@ -253,14 +254,14 @@ impl Neighbour {
             None if address < start => (start - address, "before"),
             None => (address - start, "past the start of"),
         };
-        let unit = if distance == 1 { "byte" } else { "bytes" };
         let distance = match distance {
             0 => "right".to_owned(),
-            distance => format!("{distance} {unit}"),
+            distance => count(distance),
         };
+        let bytes = count(bytes);
         let what = match variable {
-            Some(name) => format!("`{name}`, which has {bytes} bytes"),
-            None => format!("an allocation of {bytes} bytes"),
+            Some(name) => format!("`{name}`, which has {bytes}"),
+            None => format!("an allocation of {bytes}"),
         };
         format!("{distance} {side} {what}")
     }

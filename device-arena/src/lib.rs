@@ -19,10 +19,11 @@ pub use self::checked::{AccessKind, CheckedArena, Neighbour};
 /// Alignment of every block, and the granularity of sizes.
 pub const ALIGN: u64 = 256;
 
-/// The system's page size: 4 KiB on x86-64, up to 64 KiB on AArch64. A signal handler may call it.
+/// The system's page size: 4 KiB on x86-64, up to 64 KiB on AArch64. A signal handler may call it: the
+/// C libraries of Linux answer from a variable.
 #[must_use]
 pub fn page_size() -> u64 {
-    // SAFETY: `sysconf` takes any number, at any time. Every system has pages.
+    // SAFETY: `sysconf` takes any number. Every system has pages.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
 }
 

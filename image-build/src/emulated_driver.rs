@@ -1,7 +1,7 @@
 //! The emulated drivers of GPUs as libraries, and CUDA's runtime, for programs that are not ours.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,14 +9,12 @@ use crate::device::clean;
 use crate::error::{BuildError, io_at};
 use crate::library::EMULATED_DRIVERS;
 use crate::messages;
+use crate::package;
 use crate::program::cache;
 use crate::sources::{installed, sources};
 
 /// The variable that names a folder with the libraries, which are then not built.
 const FOLDER: &str = "REVOFF_EMULATED_DRIVER";
-
-/// The folder with them in an installed package.
-const PACKAGED: &str = "lib/revoff/emulated";
 
 /// Variables on which the build of a dependency depends, though its result does not: without them,
 /// programs with and without these variables share one driver.
@@ -45,7 +43,7 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
             ))),
         };
     }
-    let packaged = installed().map(|prefix| prefix.join(PACKAGED));
+    let packaged = installed().map(|prefix| prefix.join(package::EMULATED));
     if let Some(folder) = packaged
         && missing(&folder).is_none()
     {
@@ -56,6 +54,11 @@ pub fn emulated_driver() -> Result<PathBuf, BuildError> {
     if !target.exists() {
         messages::note("Building the emulated drivers, which are kept");
     }
+    fs::create_dir_all(&target).map_err(io_at(&target))?;
+    // Other processes that build them wait.
+    let path = target.join("lock");
+    let lock = File::create(&path).map_err(io_at(&path))?;
+    lock.lock().map_err(io_at(&path))?;
     build(&sources, &target)?;
     let release = target.join("release");
     let folder = target.join("lib");
@@ -115,7 +118,6 @@ fn is_up_to_date(made: &Path, sources: &[PathBuf]) -> Result<bool, BuildError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::time::{Duration, SystemTime};
 
     use super::*;

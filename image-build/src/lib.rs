@@ -36,6 +36,7 @@ mod host;
 mod krate;
 mod library;
 mod messages;
+pub mod package;
 mod piece;
 pub mod pieces;
 pub mod program;

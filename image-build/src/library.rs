@@ -18,7 +18,7 @@ pub struct Library {
     pub loaded: &'static str,
     /// The version script of its symbols, among the sources, and more options for `cc`.
     pub versions: Option<(&'static str, &'static [&'static str])>,
-    /// The names that linkers look for. Whoever asks for the static library gets the shared object, too.
+    /// The names that linkers look for. That of a static library is the shared object, too.
     pub linked: &'static [&'static str],
 }
 

@@ -8,6 +8,7 @@ use targets::arch::Arch;
 use crate::device::{self, Assemblers, DeviceImage, Toolchain};
 use crate::error::{BuildError, io_at};
 use crate::host::host_library;
+use crate::package;
 use crate::program::cache;
 use crate::sources::{installed, sources};
 
@@ -23,9 +24,6 @@ const HEADERS: [&str; 5] = [
 /// The crate of the pieces.
 const CRATE: &str = "device-rt/linkable";
 
-/// The folder with the pieces in an installed package.
-const PACKAGED: &str = "lib/revoff/pieces";
-
 /// The folder with the headers, in `include`, the piece for `host`, and those for GPUs, each in a folder of its
 /// architecture's name. They are built where that is not done yet, unless an installed package has them. Other processes
 /// that ask for pieces wait.
@@ -33,7 +31,7 @@ const PACKAGED: &str = "lib/revoff/pieces";
 /// # Errors
 /// They cannot be built.
 pub fn pieces(arches: &[&'static Arch]) -> Result<PathBuf, BuildError> {
-    let packaged = installed().map(|prefix| prefix.join(PACKAGED));
+    let packaged = installed().map(|prefix| prefix.join(package::PIECES));
     let parts = ["include/revoff.h", "host/librevoff_piece.a"].into_iter();
     let mut parts = parts.chain(arches.iter().map(|arch| arch.name));
     if let Some(folder) = packaged

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::error::BuildError;
+use crate::package;
 
 /// The clone that this crate was compiled in.
 const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -14,7 +15,7 @@ const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// # Errors
 /// Neither is there.
 pub fn sources() -> Result<PathBuf, BuildError> {
-    let installed = installed().map(|prefix| prefix.join("share/revoff/src"));
+    let installed = installed().map(|prefix| prefix.join(package::SOURCES));
     let clone = Path::new(CLONE);
     let folder = installed.unwrap_or_else(|| clone.canonicalize().unwrap_or(clone.to_owned()));
     match folder.join("device-std/Cargo.toml").is_file() {
@@ -28,5 +29,5 @@ pub(crate) fn installed() -> Option<PathBuf> {
     let program = env::current_exe().ok()?.canonicalize().ok()?;
     let bin = program.parent()?;
     let prefix = bin.parent()?;
-    (bin.ends_with("bin") && prefix.join("share/revoff/src").is_dir()).then(|| prefix.to_owned())
+    (bin.ends_with("bin") && prefix.join(package::SOURCES).is_dir()).then(|| prefix.to_owned())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use revoff_fn::Argument;
+use revoff_host::targets::count::Count;
 use revoff_host::{Grid, RuntimeError, TypedKernel};
 
 use crate::array::{LaunchArg, stage};
@@ -68,8 +69,10 @@ impl Kernel {
         let (given, taken) = (args.len(), self.declaration.parameters.len());
         if given != taken {
             return Err(ArgumentError::new_err(format!(
-                "kernel `{}` takes {taken} arguments, not {given}: it is declared as `{}`",
-                self.declaration.name, self.text
+                "kernel `{}` takes {}, not {given}: it is declared as `{}`",
+                self.declaration.name,
+                Count(taken as u64, "argument"),
+                self.text
             )));
         }
         let args: Vec<_> = args.iter().collect();
@@ -107,7 +110,7 @@ impl Kernel {
             let args: Vec<Argument<'_>> = args.iter().flat_map(LaunchArg::arguments).collect();
             // SAFETY: the image's declaration of the kernel equals this one, as compared when it was bound,
             // and `stage` has made arguments of that declaration, which `args` keeps. The author of the
-            // Python program has to see to two things, because Python cannot mark a launch as unsafe: that
+            // Python program ensures two things, because Python cannot mark a launch as unsafe: that
             // an `unchecked` declaration is that of the kernel, and the further conditions of a kernel that
             // is declared as `unsafe fn`.
             unsafe { kernel.launch_watched(grid, &args, &mut |launch| watch.poll(launch)) }

@@ -83,8 +83,8 @@ pub(crate) fn build(root: &Path, profile: &str, targets: &[&str]) -> anyhow::Res
     cargo.current_dir(root);
     cargo.args(["build", "--profile", profile]).args(targets);
     cargo.args(["--message-format", "json-render-diagnostics"]);
-    // Whoever names packages gets their dependencies with fewer features than `cargo test` has
-    // compiled, and so compiles them again.
+    // If packages are named, their dependencies have fewer features than `cargo test` has compiled, and are
+    // compiled again.
     if profile != "dev" {
         for package in packages() {
             cargo.args(["--package", package]);

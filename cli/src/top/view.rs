@@ -61,8 +61,8 @@ fn tables(activity: &Activity) -> [Rows; 4] {
                 all,
                 running,
                 ("mean", NUMBER),
-                ("p50 <", NUMBER),
-                ("p99 <", NUMBER),
+                ("p50 up to", NUMBER),
+                ("p99 up to", NUMBER),
             ],
             rows: functions.collect(),
         },
@@ -178,7 +178,7 @@ fn bytes(number: f64) -> String {
 /// A duration in seconds.
 fn duration(seconds: f64) -> String {
     if !seconds.is_finite() {
-        return "> 8 s".to_owned();
+        return "over 8 s".to_owned();
     }
     let (number, unit) = scaled(seconds * 1e9, 1000.0, &["ns", "us", "ms", "s"]);
     match number < 10.0 {
@@ -208,6 +208,6 @@ mod tests {
         assert_eq!(counts, ["0", "7", "7.2", "999", "1.2k", "2.5M"]);
         assert_eq!([512.0, 3.0e6].map(bytes), ["512 B", "3 MiB"]);
         let durations = [2e-6, 0.016384, 3.0, f64::INFINITY].map(duration);
-        assert_eq!(durations, ["2.0 us", "16 ms", "3.0 s", "> 8 s"]);
+        assert_eq!(durations, ["2.0 us", "16 ms", "3.0 s", "over 8 s"]);
     }
 }

@@ -46,7 +46,7 @@ impl Records {
     }
 
     /// Writes all records with `write`, and a mark that counts the spans that were skipped. They stay locked
-    /// meanwhile: who finds none then knows that they are written.
+    /// meanwhile: if a thread finds none, they are written.
     pub(crate) fn write(&self, write: impl FnOnce(&[u8])) {
         let mut bytes = lock(&self.bytes);
         let skipped = self.skipped.swap(0, Ordering::Relaxed);

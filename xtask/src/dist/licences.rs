@@ -18,7 +18,12 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"
 pub(super) fn text(root: &Path, packages: &[&str]) -> Result<String> {
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for krate in linked(root, packages)? {
-        let (name, version, folder) = krate;
+        let Crate {
+            name,
+            version,
+            licence,
+            folder,
+        } = krate;
         let mut found = false;
         for entry in fs::read_dir(&folder).with_context(|| folder.clone())? {
             let entry = entry?;
@@ -34,10 +39,9 @@ pub(super) fn text(root: &Path, packages: &[&str]) -> Result<String> {
                 found = true;
             }
         }
-        // Its manifest names the licence, whose text others have.
         if !found {
             let others = texts
-                .entry("(no text in the crate)".to_owned())
+                .entry(format!("{licence} (no text in the crate)"))
                 .or_default();
             others.insert(format!("{name} {version}"));
         }
@@ -62,8 +66,16 @@ pub(super) fn text(root: &Path, packages: &[&str]) -> Result<String> {
     Ok(all)
 }
 
-/// The name, version and folder of each third-party crate that is linked into these packages.
-fn linked(root: &Path, packages: &[&str]) -> Result<Vec<(String, String, String)>> {
+/// A third-party crate.
+struct Crate {
+    name: String,
+    version: String,
+    licence: String,
+    folder: String,
+}
+
+/// Each third-party crate that is linked into these packages.
+fn linked(root: &Path, packages: &[&str]) -> Result<Vec<Crate>> {
     let mut tree = Command::new(env!("CARGO"));
     tree.current_dir(root).args([
         "tree", "--edges", "normal", "--prefix", "none", "--format", "{p}",
@@ -98,9 +110,14 @@ fn linked(root: &Path, packages: &[&str]) -> Result<Vec<(String, String, String)
                 .strip_suffix("/Cargo.toml")
                 .unwrap_or(&manifest)
                 .to_owned();
-            (text(&krate["name"]), text(&krate["version"]), folder)
+            Crate {
+                name: text(&krate["name"]),
+                version: text(&krate["version"]),
+                licence: text(&krate["license"]),
+                folder,
+            }
         });
     Ok(crates
-        .filter(|(name, version, _)| linked.contains(&(name.as_str(), version.as_str())))
+        .filter(|krate| linked.contains(&(krate.name.as_str(), krate.version.as_str())))
         .collect())
 }

@@ -19,6 +19,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use revoff_build::package;
 
 use crate::plugins;
 use prefix::Prefix;
@@ -74,7 +75,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
         "files differ from the commit: commit them, because the package has the sources, or use --debug for a trial"
     );
     let profile = if options.debug { "dev" } else { "dist" };
-    plugins::put(root, profile, &prefix.folder("lib/revoff")?)?;
+    plugins::put(root, profile, &prefix.folder(package::LIBRARIES)?)?;
     let command = command(root, profile)?;
     prefix.put(&command, "bin/revoff")?;
     prefix.strip()?;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use revoff_build::package;
 
 use super::VERSION;
 
 /// The folders with programs and libraries.
-const PROGRAMS: [&str; 3] = ["bin", "lib/revoff", "lib/revoff/emulated"];
+const PROGRAMS: [&str; 3] = ["bin", package::LIBRARIES, package::EMULATED];
 
 /// Scripts by which shells complete the command line.
 const COMPLETIONS: [(&str, &str); 3] = [
@@ -19,7 +20,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/revoff.fish"),
 ];
 
-/// Files for the builds of others, with `@VERSION@` in them.
+/// Files for the builds of others, with `@VERSION@` and `@PIECES@` in them.
 const BUILD_FILES: [(&str, &str); 3] = [
     ("lib/pkgconfig/revoff.pc", include_str!("files/revoff.pc")),
     (
@@ -88,7 +89,7 @@ impl Prefix {
 
     /// Moves the pieces here, and their headers to where compilers expect headers.
     pub(super) fn take_pieces(&self, from: &Path) -> Result<()> {
-        let pieces = self.place("lib/revoff/pieces")?;
+        let pieces = self.place(package::PIECES)?;
         let headers = pieces.join("include");
         fs::rename(from, &pieces)
             .and_then(|()| fs::rename(&headers, self.0.join("include")))
@@ -111,7 +112,8 @@ impl Prefix {
 
     pub(super) fn put_build_files(&self) -> Result<()> {
         for (name, text) in BUILD_FILES {
-            self.write(name, text.replace("@VERSION@", VERSION).as_bytes())?;
+            let text = text.replace("@VERSION@", VERSION);
+            self.write(name, text.replace("@PIECES@", package::PIECES).as_bytes())?;
         }
         Ok(())
     }
@@ -132,7 +134,7 @@ impl Prefix {
                 .args(["ls-files", "-z"]),
         )?;
         for name in String::from_utf8(list)?.split_terminator('\0') {
-            self.put(&root.join(name), &format!("share/revoff/src/{name}"))?;
+            self.put(&root.join(name), &format!("{}/{name}", package::SOURCES))?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 get_filename_component(REVOFF_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
 set(REVOFF_INCLUDE_DIR "${REVOFF_PREFIX}/include")
-set(REVOFF_PIECES "${REVOFF_PREFIX}/lib/revoff/pieces")
+set(REVOFF_PIECES "${REVOFF_PREFIX}/@PIECES@")
 
 if(NOT TARGET revoff::host)
   add_library(revoff::host INTERFACE IMPORTED)
