@@ -99,7 +99,7 @@ impl Runtime {
             let function = function.bind(py, Arc::clone(&self.failures));
             registered
                 .add(function)
-                .map_err(|error| from_runtime(&error.into()))?;
+                .map_err(|error| from_runtime(&error))?;
         }
         let program = self.runtime.with(py, |runtime| {
             let image = image.open()?;
