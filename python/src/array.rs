@@ -322,14 +322,14 @@ pub(crate) fn host_memory(
     if !has("c_contiguous")? {
         return Err(Fault::NotContiguous { is_written });
     }
-    if is_written && !has("writeable")? {
-        return Err(Fault::ReadOnly);
-    }
     let buffer = numpy::buffer(&array)?;
     // The flag is that of the array's own dtype, which may be equal and less aligned.
     let align: usize = dtype.getattr("alignment")?.extract()?;
     if !has("aligned")? || !buffer.buf_ptr().addr().is_multiple_of(align) {
         return Err(Fault::NotAligned);
+    }
+    if is_written && !has("writeable")? {
+        return Err(Fault::ReadOnly);
     }
     Ok(buffer)
 }
