@@ -1,7 +1,7 @@
 //! Starts and ends MPI.
 
 use std::env;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -168,6 +168,13 @@ impl Shared {
     }
 }
 
+impl Drop for Shared {
+    /// MPI may work on requests that are still kept, and this thread may be none that calls it: they stay as they are.
+    fn drop(&mut self) {
+        mem::forget(mem::take(&mut *self.kept()));
+    }
+}
+
 /// Starts MPI on this thread: all ranks, and whether all threads may call it.
 fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiError> {
     let started = mpi::initialize_with_threading(threading);
@@ -221,13 +228,12 @@ fn serve(
     messages: &Receiver<Message>,
     shared: impl Fn() -> Option<Arc<Shared>>,
 ) {
+    // Without `finish`, or after a panic, MPI does not end: a rank that fails must not wait for the others here.
+    let universe = ManuallyDrop::new(universe);
     if run(messages) {
         if let Some(shared) = shared() {
             shared.end(messages);
         }
-        drop(universe);
-    } else {
-        // The program ends without `finish`: a rank that fails must not wait for the others here.
-        mem::forget(universe);
+        drop(ManuallyDrop::into_inner(universe));
     }
 }
