@@ -72,16 +72,12 @@ pub enum MpiError {
     /// The request does not exist.
     #[error("MPI request {0} does not exist, or was waited for already")]
     NoRequest(u64),
-    /// The requests that no kernel has waited for take too much memory.
+    /// The requests that are not done take too much memory.
     #[error(
-        "{} that no kernel has waited for {} of {most}, no room for {} more: wait for some first",
-        Count(*count as u64, "request"),
-        if *count == 1 { format!("takes {bytes} bytes") } else { format!("take {bytes} bytes") },
+        "MPI requests that are not done take {bytes} of at most {most} bytes, no room for {} more: wait for some first",
         Count(*message, "byte"),
     )]
     TooManyRequests {
-        /// The number of requests.
-        count: usize,
         /// The memory that they take, in bytes.
         bytes: u64,
         /// The length of one more message.

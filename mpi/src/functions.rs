@@ -88,7 +88,8 @@ impl Mpi {
             shared.keep(bytes, || shared.communicator.receive(from, tag, bytes))
         });
         add!(MpiWait, |shared, request, data| {
-            let request = shared.kept().take(request)?;
+            // The request keeps its memory until it is done.
+            let (request, _reserved) = shared.kept().take(request)?;
             deliver(request, data).await
         });
         add!(MpiBarrier, |shared| {
@@ -129,13 +130,8 @@ impl Shared {
         begin: impl FnOnce() -> Result<Request, MpiError>,
     ) -> Result<u64, MpiError> {
         let reserved = self.kept().reserve(bytes as u64)?;
-        match begin() {
-            Ok(request) => Ok(self.kept().add(request, reserved)),
-            Err(error) => {
-                self.kept().release(reserved);
-                Err(error)
-            }
-        }
+        let request = begin()?;
+        Ok(self.kept().add(request, reserved))
     }
 }
 

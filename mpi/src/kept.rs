@@ -1,6 +1,8 @@
 //! Requests that kernels will wait for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::MpiError;
 
@@ -12,11 +14,11 @@ const OVERHEAD: u64 = 512;
 
 /// Requests of type `R`, with numbers.
 pub(crate) struct Kept<R> {
-    requests: HashMap<u64, (R, u64)>,
+    requests: HashMap<u64, (R, Reserved)>,
     /// The number of the next.
     next: u64,
-    /// Bytes of all kept and reserved requests.
-    bytes: u64,
+    /// Bytes of all reservations.
+    bytes: Arc<AtomicU64>,
 }
 
 impl<R> Default for Kept<R> {
@@ -24,60 +26,62 @@ impl<R> Default for Kept<R> {
         Self {
             requests: HashMap::new(),
             next: 1,
-            bytes: 0,
+            bytes: Arc::default(),
         }
     }
 }
 
-/// Memory for a request that is about to be kept.
+/// Memory for a request, until this is dropped.
 #[must_use]
-pub(crate) struct Reserved(u64);
+pub(crate) struct Reserved {
+    bytes: u64,
+    all: Arc<AtomicU64>,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        // Relaxed: a number alone.
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 impl<R> Kept<R> {
     /// Reserves memory for a request with a message of that many bytes.
     pub(crate) fn reserve(&mut self, message: u64) -> Result<Reserved, MpiError> {
-        let all = message
-            .checked_add(OVERHEAD)
-            .and_then(|bytes| self.bytes.checked_add(bytes));
-        let Some(all) = all.filter(|&all| all <= MOST) else {
+        // Relaxed: a number alone. Only this function adds, and `self` is exclusive.
+        let reserved = self.bytes.load(Ordering::Relaxed);
+        let bytes = message.saturating_add(OVERHEAD);
+        if bytes > MOST - reserved {
             return Err(MpiError::TooManyRequests {
-                count: self.requests.len(),
-                bytes: self.bytes,
+                bytes: reserved,
                 message,
                 most: MOST,
             });
-        };
-        self.bytes = all;
-        Ok(Reserved(message + OVERHEAD))
-    }
-
-    /// Gives back memory, of a request that could not begin.
-    pub(crate) fn release(&mut self, reserved: Reserved) {
-        self.bytes -= reserved.0;
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Reserved {
+            bytes,
+            all: Arc::clone(&self.bytes),
+        })
     }
 
     /// Keeps a request until a kernel waits for it; returns its number.
     pub(crate) fn add(&mut self, request: R, reserved: Reserved) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.requests.insert(number, (request, reserved.0));
+        self.requests.insert(number, (request, reserved));
         number
     }
 
-    /// Removes and returns the request of that number.
-    pub(crate) fn take(&mut self, number: u64) -> Result<R, MpiError> {
-        let taken = self.requests.remove(&number);
-        let (request, bytes) = taken.ok_or(MpiError::NoRequest(number))?;
-        self.bytes -= bytes;
-        Ok(request)
+    /// Removes and returns the request of that number, with its memory.
+    pub(crate) fn take(&mut self, number: u64) -> Result<(R, Reserved), MpiError> {
+        self.requests
+            .remove(&number)
+            .ok_or(MpiError::NoRequest(number))
     }
 
     /// Drops all.
     pub(crate) fn clear(&mut self) {
-        self.bytes -= self
-            .requests
-            .drain()
-            .map(|(_, (_, bytes))| bytes)
-            .sum::<u64>();
+        self.requests.clear();
     }
 }
