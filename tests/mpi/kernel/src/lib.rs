@@ -164,6 +164,38 @@ pub fn hoard() {
     }
 }
 
+/// Begins to receive more than there may be while other threads wait.
+#[revoff_device::kernel]
+pub fn hoard_waiting() {
+    const GIB: u64 = 1 << 30;
+    const WAITERS: u32 = 3;
+    const READY: u32 = 100;
+    const DONE: u32 = 101;
+    const MORE: u32 = 102;
+    let (me, thread) = (rank().unwrap(), thread::global());
+    if thread < WAITERS {
+        let request = mpi_irecv(me, thread, GIB).unwrap();
+        send(me, READY, &[0u8]).unwrap();
+        mpi_wait(request, &mut []).unwrap();
+        send(me, DONE, &[0u8]).unwrap();
+        return;
+    }
+    for _ in 0..WAITERS {
+        recv(me, READY, &mut [0u8]).unwrap();
+    }
+    // They begin to wait at any time.
+    for _ in 0..100 {
+        assert!(mpi_irecv(me, MORE, GIB).is_err());
+    }
+    for waiter in 0..WAITERS {
+        send::<u8>(me, waiter, &[]).unwrap();
+    }
+    for _ in 0..WAITERS {
+        recv(me, DONE, &mut [0u8]).unwrap();
+    }
+    mpi_irecv(me, MORE, GIB).unwrap();
+}
+
 /// Waits for a message that nobody sends.
 #[revoff_device::kernel]
 pub fn never() {
