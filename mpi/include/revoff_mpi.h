@@ -10,7 +10,7 @@
  *         || !revoff_mpi_allreduce(REVOFF_MPI_F64, REVOFF_MPI_SUM, &sum, sizeof sum))
  *         return;
  *
- * Lengths are in bytes. Messages are bytes for MPI; only those that are combined have a kind.
+ * Lengths are in bytes. Messages are bytes for MPI; only those that are combined have a datatype.
  */
 
 #ifndef REVOFF_MPI_H
@@ -23,7 +23,7 @@
 /** Any rank, or any tag, as the source of a message. */
 #define REVOFF_MPI_ANY UINT32_MAX
 
-/* Kinds of elements that are combined. */
+/* Datatypes of elements that are combined. */
 #define REVOFF_MPI_U8 0
 #define REVOFF_MPI_I8 1
 #define REVOFF_MPI_U16 2
@@ -68,6 +68,9 @@ REVOFF_HOST_FUNCTION(mpi_broadcast)
 REVOFF_HOST_FUNCTION(mpi_reduce)
 REVOFF_HOST_FUNCTION(mpi_allreduce)
 
+/* The mark of a reply: "returned", with the first byte lowest, as on all devices. */
+#define REVOFF_MPI_DONE 0x64656e7275746572
+
 /* The arguments of a call, as the host expects them: in the order of the declaration, and the reply
    last. A reply ends with a mark that tells whether the function has returned. */
 typedef struct revoff_mpi_call {
@@ -110,13 +113,10 @@ REVOFF_DEVICE static inline void revoff_mpi_tofrom(revoff_mpi_call *call, void *
 REVOFF_DEVICE static inline bool revoff_mpi_invoke(revoff_mpi_call *call, void (*fn)(void *),
                                                  uint64_t *reply, size_t words)
 {
-    /* "returned", with the first byte lowest, as on all devices. */
-    const uint64_t mark = 0x64656e7275746572;
-
     reply[words - 1] = 0;
     revoff_mpi_add(call, reply, words * sizeof *reply, REVOFF_MAP_FROM, 3);
     revoff_call(fn, call->count, call->addrs, call->sizes, call->kinds);
-    return reply[words - 1] == mark;
+    return reply[words - 1] == REVOFF_MPI_DONE;
 }
 
 /* As revoff_mpi_invoke, for a function without a result. */
@@ -312,25 +312,25 @@ REVOFF_DEVICE static inline bool revoff_mpi_broadcast(uint32_t root, void *data,
 }
 
 /** Combines the elements of all ranks; the result replaces those of the rank `root`. */
-REVOFF_DEVICE static inline bool revoff_mpi_reduce(uint32_t root, uint32_t kind, uint32_t operation,
-                                                   void *data, size_t bytes)
+REVOFF_DEVICE static inline bool revoff_mpi_reduce(uint32_t root, uint32_t datatype,
+                                                   uint32_t operation, void *data, size_t bytes)
 {
     revoff_mpi_call call;
     call.count = 0;
     revoff_mpi_u32(&call, root);
-    revoff_mpi_u32(&call, kind);
+    revoff_mpi_u32(&call, datatype);
     revoff_mpi_u32(&call, operation);
     revoff_mpi_tofrom(&call, data, bytes);
     return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_reduce));
 }
 
 /** Combines the elements of all ranks; the result replaces those of each. */
-REVOFF_DEVICE static inline bool revoff_mpi_allreduce(uint32_t kind, uint32_t operation, void *data,
-                                                      size_t bytes)
+REVOFF_DEVICE static inline bool revoff_mpi_allreduce(uint32_t datatype, uint32_t operation,
+                                                      void *data, size_t bytes)
 {
     revoff_mpi_call call;
     call.count = 0;
-    revoff_mpi_u32(&call, kind);
+    revoff_mpi_u32(&call, datatype);
     revoff_mpi_u32(&call, operation);
     revoff_mpi_tofrom(&call, data, bytes);
     return revoff_mpi_invoke_void(&call, REVOFF_CALL(mpi_allreduce));

@@ -1,16 +1,18 @@
 //! What messages consist of.
 
+use core::fmt;
+
 use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A number that messages consist of.
 pub trait Element: FromBytes + IntoBytes + Immutable + Copy {
-    /// Its kind.
-    const KIND: Kind;
+    /// Its type.
+    const DATATYPE: Datatype;
 }
 
-/// A kind of [`Element`], as it is sent to the host. A newtype: the host does not trust the number.
+/// The type of an [`Element`], as it is sent to the host. A newtype: the host does not trust the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(
+pub struct Datatype(
     /// The number.
     pub u32,
 );
@@ -22,40 +24,67 @@ pub struct Operation(
     pub u32,
 );
 
-impl Operation {
-    /// The sum. Integers wrap around.
-    pub const SUM: Self = Self(0);
-    /// The product. Integers wrap around.
-    pub const PRODUCT: Self = Self(1);
-    /// The smallest.
-    pub const MIN: Self = Self(2);
-    /// The largest.
-    pub const MAX: Self = Self(3);
-    /// Bitwise and, of integers.
-    pub const AND: Self = Self(4);
-    /// Bitwise or, of integers.
-    pub const OR: Self = Self(5);
-    /// Bitwise exclusive or, of integers.
-    pub const XOR: Self = Self(6);
+/// Defines the constants of a newtype. `revoff_mpi.h` has the same.
+macro_rules! constants {
+    ($type:ident: $($(#[doc = $doc:expr])* $name:ident = $number:literal;)*) => {
+        impl $type {
+            /// All, with their names.
+            pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$name)),*];
+
+            $(
+                $(#[doc = $doc])*
+                pub const $name: Self = Self($number);
+            )*
+        }
+
+        impl fmt::Display for $type {
+            /// Its name, or the number if it has none.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match Self::ALL.iter().find(|(_, value)| value == self) {
+                    Some((name, _)) => f.write_str(name),
+                    None => self.0.fmt(f),
+                }
+            }
+        }
+    };
 }
 
-macro_rules! kinds {
+constants! {
+    Operation:
+    /// The sum. Integers wrap around.
+    SUM = 0;
+    /// The product. Integers wrap around.
+    PRODUCT = 1;
+    /// The smallest.
+    MIN = 2;
+    /// The largest.
+    MAX = 3;
+    /// Bitwise and, of integers.
+    AND = 4;
+    /// Bitwise or, of integers.
+    OR = 5;
+    /// Bitwise exclusive or, of integers.
+    XOR = 6;
+}
+
+macro_rules! datatypes {
     ($($name:ident = $number:literal: $type:ty;)*) => {
-        impl Kind {
+        constants! {
+            Datatype:
             $(
                 #[doc = concat!("`", stringify!($type), "`")]
-                pub const $name: Self = Self($number);
+                $name = $number;
             )*
         }
         $(
             impl Element for $type {
-                const KIND: Kind = Kind::$name;
+                const DATATYPE: Datatype = Datatype::$name;
             }
         )*
     };
 }
 
-kinds! {
+datatypes! {
     U8 = 0: u8;
     I8 = 1: i8;
     U16 = 2: u16;

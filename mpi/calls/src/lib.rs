@@ -26,7 +26,7 @@ mod element;
 use revoff_fn::CallError;
 use revoff_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
-pub use element::{Element, Kind, Operation};
+pub use element::{Datatype, Element, Operation};
 
 /// Any rank, or any tag, as the source of a message.
 pub const ANY: u32 = u32::MAX;
@@ -84,10 +84,10 @@ revoff_fn::host_functions! {
     pub fn mpi_broadcast(root: u32, data: &mut [u8]);
 
     /// Combines the `data` of all ranks, element by element; the result replaces that of the rank `root`.
-    pub fn mpi_reduce(root: u32, kind: u32, operation: u32, data: &mut [u8]);
+    pub fn mpi_reduce(root: u32, datatype: u32, operation: u32, data: &mut [u8]);
 
     /// Combines the `data` of all ranks, element by element; the result replaces that of each.
-    pub fn mpi_allreduce(kind: u32, operation: u32, data: &mut [u8]);
+    pub fn mpi_allreduce(datatype: u32, operation: u32, data: &mut [u8]);
 }
 
 /// This process's rank.
@@ -242,7 +242,7 @@ pub fn reduce<T: Element>(
     operation: Operation,
     data: &mut [T],
 ) -> Result<(), CallError> {
-    mpi_reduce(root, T::KIND.0, operation.0, data.as_mut_bytes())
+    mpi_reduce(root, T::DATATYPE.0, operation.0, data.as_mut_bytes())
 }
 
 /// Combines the `data` of all ranks, element by element. The result replaces that of each. All have the same length.
@@ -250,5 +250,5 @@ pub fn reduce<T: Element>(
 /// # Errors
 /// As for [`reduce`].
 pub fn allreduce<T: Element>(operation: Operation, data: &mut [T]) -> Result<(), CallError> {
-    mpi_allreduce(T::KIND.0, operation.0, data.as_mut_bytes())
+    mpi_allreduce(T::DATATYPE.0, operation.0, data.as_mut_bytes())
 }
