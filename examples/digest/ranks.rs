@@ -18,7 +18,7 @@ use crate::summary;
 /// Digests the files of this rank, and prints those of all ranks on the first; returns whether all could be read.
 pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
     let mpi = Mpi::start()?;
-    if !mpi.is_open_to_all() {
+    if !mpi.is_thread_multiple() {
         bail!("--mpi: this MPI allows calls by one thread alone");
     }
     let (rank, size) = (mpi.rank(), mpi.size());

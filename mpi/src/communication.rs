@@ -42,8 +42,8 @@ pub enum Communication {
         /// The bytes.
         bytes: usize,
     },
-    /// Starting and ending MPI.
-    Session,
+    /// Starting MPI.
+    Init,
 }
 
 impl fmt::Display for Communication {
@@ -77,7 +77,7 @@ impl fmt::Display for Communication {
                 Some(root) => write!(f, "reducing {} to {}", count(bytes), rank(root)),
                 None => write!(f, "reducing {} to all ranks", count(bytes)),
             },
-            Self::Session => f.write_str("starting or ending MPI"),
+            Self::Init => f.write_str("starting MPI"),
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use mpi::ffi;
-use mpi_calls::{ANY, Kind, Operation};
+use mpi_calls::{ANY, Datatype, Operation};
 
 use crate::communication::Communication;
-use crate::element::Datatype;
+use crate::element::MpiDatatype;
 use crate::error::MpiError;
 use crate::request::{Buffer, Request};
 
@@ -27,7 +27,7 @@ impl Communicator {
     pub(crate) fn send(&self, to: u32, tag: u32, data: &[u8]) -> Result<Request, MpiError> {
         let bytes = data.len();
         let what = Communication::Send { to, tag, bytes };
-        let (count, rank) = (count(what, bytes)?, number(what, "rank", to)?);
+        let (count, rank) = (count(what, bytes, "bytes")?, number(what, "rank", to)?);
         let tag = number(what, "tag", tag)?;
         Request::begin(what, vec![Buffer::copy_of(data)], |at, request| {
             // SAFETY: the memory has the bytes and belongs to MPI until the request is finished.
@@ -35,7 +35,7 @@ impl Communicator {
                 ffi::MPI_Isend(
                     at[0],
                     count,
-                    Datatype::bytes(),
+                    MpiDatatype::bytes(),
                     rank,
                     tag,
                     self.raw,
@@ -47,7 +47,7 @@ impl Communicator {
 
     pub(crate) fn receive(&self, from: u32, tag: u32, bytes: usize) -> Result<Request, MpiError> {
         let what = Communication::Receive { from, tag, bytes };
-        let count = count(what, bytes)?;
+        let count = count(what, bytes, "bytes")?;
         // SAFETY: MPI sets these, and nobody changes them.
         let (any_rank, any_tag) = unsafe { (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG) };
         let rank = if from == ANY {
@@ -66,7 +66,7 @@ impl Communicator {
                 ffi::MPI_Irecv(
                     at[0],
                     count,
-                    Datatype::bytes(),
+                    MpiDatatype::bytes(),
                     rank,
                     tag,
                     self.raw,
@@ -86,10 +86,10 @@ impl Communicator {
     pub(crate) fn broadcast(&self, root: u32, data: &[u8]) -> Result<Request, MpiError> {
         let bytes = data.len();
         let what = Communication::Broadcast { root, bytes };
-        let (count, root) = (count(what, bytes)?, number(what, "rank", root)?);
+        let (count, root) = (count(what, bytes, "bytes")?, number(what, "rank", root)?);
         Request::begin(what, vec![Buffer::copy_of(data)], |at, request| {
             // SAFETY: as in `send`.
-            unsafe { ffi::MPI_Ibcast(at[0], count, Datatype::bytes(), root, self.raw, request) }
+            unsafe { ffi::MPI_Ibcast(at[0], count, MpiDatatype::bytes(), root, self.raw, request) }
         })
     }
 
@@ -97,23 +97,24 @@ impl Communicator {
     pub(crate) fn reduce(
         &self,
         root: Option<u32>,
-        (kind, operation): (u32, u32),
+        (datatype, operation): (u32, u32),
         data: &[u8],
     ) -> Result<Request, MpiError> {
         let bytes = data.len();
         let what = Communication::Reduce { root, bytes };
+        let (datatype, operation) = (Datatype(datatype), Operation(operation));
         let none = || MpiError::Operation {
             what,
             operation,
-            kind,
+            datatype,
         };
-        let datatype = Datatype::of(Kind(kind)).ok_or_else(none)?;
-        let operation = datatype.operation(Operation(operation)).ok_or_else(none)?;
+        let datatype = MpiDatatype::of(datatype).ok_or_else(none)?;
+        let operation = datatype.operation(operation).ok_or_else(none)?;
         let size = datatype.size;
         if !bytes.is_multiple_of(size) {
             return Err(MpiError::Elements { what, size });
         }
-        let count = count(what, bytes / size)?;
+        let count = count(what, bytes / size, "elements")?;
         let root = root.map(|root| number(what, "rank", root)).transpose()?;
         let buffers = vec![Buffer::copy_of(data), Buffer::new(bytes)];
         Request::begin(what, buffers, |at, request| {
@@ -146,9 +147,9 @@ impl Communicator {
     }
 }
 
-/// A number of elements for MPI.
-fn count(what: Communication, elements: usize) -> Result<c_int, MpiError> {
-    c_int::try_from(elements).map_err(|_| MpiError::TooLong(what))
+/// A number of elements for MPI, whose errors call them `unit`.
+fn count(what: Communication, elements: usize, unit: &'static str) -> Result<c_int, MpiError> {
+    c_int::try_from(elements).map_err(|_| MpiError::TooLong { what, unit })
 }
 
 /// A rank or tag for MPI, which checks whether it exists.

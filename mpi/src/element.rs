@@ -1,37 +1,37 @@
-//! MPI's names for kinds of elements and operations.
+//! MPI's handles of datatypes and operations.
 
 use mpi::ffi;
-use mpi_calls::{Kind, Operation};
+use mpi_calls::{Datatype, Operation};
 
-/// A kind of elements.
-pub(crate) struct Datatype {
-    /// MPI's.
+/// MPI's datatype.
+pub(crate) struct MpiDatatype {
+    /// Its handle.
     pub(crate) raw: ffi::MPI_Datatype,
     /// Bytes of an element.
     pub(crate) size: usize,
     is_integer: bool,
 }
 
-impl Datatype {
+impl MpiDatatype {
     /// That of a kernel's number, if it is one.
-    pub(crate) fn of(kind: Kind) -> Option<Self> {
+    pub(crate) fn of(datatype: Datatype) -> Option<Self> {
         // SAFETY: MPI sets these, and nobody changes them.
         let (raw, size) = unsafe {
-            match kind {
-                Kind::U8 => (ffi::RSMPI_UINT8_T, 1),
-                Kind::I8 => (ffi::RSMPI_INT8_T, 1),
-                Kind::U16 => (ffi::RSMPI_UINT16_T, 2),
-                Kind::I16 => (ffi::RSMPI_INT16_T, 2),
-                Kind::U32 => (ffi::RSMPI_UINT32_T, 4),
-                Kind::I32 => (ffi::RSMPI_INT32_T, 4),
-                Kind::U64 => (ffi::RSMPI_UINT64_T, 8),
-                Kind::I64 => (ffi::RSMPI_INT64_T, 8),
-                Kind::F32 => (ffi::RSMPI_FLOAT, 4),
-                Kind::F64 => (ffi::RSMPI_DOUBLE, 8),
+            match datatype {
+                Datatype::U8 => (ffi::RSMPI_UINT8_T, 1),
+                Datatype::I8 => (ffi::RSMPI_INT8_T, 1),
+                Datatype::U16 => (ffi::RSMPI_UINT16_T, 2),
+                Datatype::I16 => (ffi::RSMPI_INT16_T, 2),
+                Datatype::U32 => (ffi::RSMPI_UINT32_T, 4),
+                Datatype::I32 => (ffi::RSMPI_INT32_T, 4),
+                Datatype::U64 => (ffi::RSMPI_UINT64_T, 8),
+                Datatype::I64 => (ffi::RSMPI_INT64_T, 8),
+                Datatype::F32 => (ffi::RSMPI_FLOAT, 4),
+                Datatype::F64 => (ffi::RSMPI_DOUBLE, 8),
                 _ => return None,
             }
         };
-        let is_integer = !matches!(kind, Kind::F32 | Kind::F64);
+        let is_integer = !matches!(datatype, Datatype::F32 | Datatype::F64);
         Some(Self {
             raw,
             size,

@@ -1,8 +1,10 @@
 //! What can go wrong.
 
 use std::ffi::c_int;
+use std::io;
 
 use mpi::ffi;
+use mpi_calls::{Datatype, Operation};
 use revoff_host::targets::count::Count;
 
 use crate::communication::Communication;
@@ -16,8 +18,8 @@ pub enum MpiError {
     Started,
     /// The program was started by another MPI's `mpirun`.
     #[error(
-        "{variable}={value}, but this process is alone: the program was built with {library}, and another MPI's \
-         mpirun has started it"
+        "{variable}={value}, but this process is the only rank: another MPI's mpirun has started it. Start it by the \
+         mpirun of {library}, with which it was built"
     )]
     Launcher {
         /// The launcher's variable for the number of ranks.
@@ -27,9 +29,12 @@ pub enum MpiError {
         /// The MPI that the program was built with.
         library: String,
     },
-    /// The thread that calls MPI cannot be started, or has ended.
-    #[error("the thread that calls MPI: {0}")]
-    Thread(String),
+    /// The thread that calls MPI cannot be started.
+    #[error("cannot start the thread that calls MPI: {0}")]
+    Thread(io::Error),
+    /// The thread that calls MPI has panicked.
+    #[error("the thread that calls MPI has panicked: see its message on the standard error")]
+    Panicked,
     /// A function of MPI failed.
     #[error("{what}: {reason}")]
     Failed {
@@ -38,11 +43,22 @@ pub enum MpiError {
         /// What MPI says.
         reason: String,
     },
-    /// MPI takes messages of at most 2 GiB.
-    #[error("{0}: MPI takes at most 2147483647 bytes")]
-    TooLong(Communication),
+    /// MPI counts bytes of messages, and elements that are combined, by an `int`.
+    #[error(
+        "{what}: MPI takes at most {} {unit} at once; call it for parts of the data",
+        c_int::MAX
+    )]
+    TooLong {
+        /// What it was to do.
+        what: Communication,
+        /// What MPI counts.
+        unit: &'static str,
+    },
     /// No rank, tag or root.
-    #[error("{what}: {name} {value} is too large")]
+    #[error(
+        "{what}: {name} {value} is too large, at most {} is possible",
+        c_int::MAX
+    )]
     Number {
         /// What it was to do.
         what: Communication,
@@ -51,18 +67,24 @@ pub enum MpiError {
         /// The number.
         value: u32,
     },
-    /// No kind of elements, or no operation for them.
-    #[error("{what}: operation {operation} does not exist for elements of kind {kind}")]
+    /// No datatype, or no operation for it.
+    #[error(
+        "{what}: no operation {operation} for elements of type {datatype}: use those of `mpi_calls::Operation`, of which \
+         {}, {} and {} combine integers only",
+        Operation::AND,
+        Operation::OR,
+        Operation::XOR
+    )]
     Operation {
         /// What it was to do.
         what: Communication,
-        /// The number of the operation.
-        operation: u32,
-        /// The number of the kind.
-        kind: u32,
+        /// The operation.
+        operation: Operation,
+        /// The datatype.
+        datatype: Datatype,
     },
     /// The bytes are not a number of elements.
-    #[error("{what}: no multiple of the {size} bytes of an element")]
+    #[error("{what}: no multiple of the {size} bytes of an element; pass whole elements")]
     Elements {
         /// What it was to do.
         what: Communication,
@@ -89,7 +111,11 @@ pub enum MpiError {
     #[error("MPI has ended: wait for launches before `Mpi::finish`")]
     Ended,
     /// The message does not fit where the kernel waits for it.
-    #[error("a message of {bytes} bytes is waited for with room for {room}")]
+    #[error(
+        "a message of {} does not fit into {}: wait for it with as many bytes as it was begun with",
+        Count(*bytes as u64, "byte"),
+        Count(*room as u64, "byte"),
+    )]
     NoRoom {
         /// The message's length.
         bytes: usize,

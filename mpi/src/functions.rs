@@ -101,19 +101,21 @@ impl Mpi {
             put(&request.done().await?.1, data);
             Ok::<_, MpiError>(())
         });
-        add!(MpiReduce, |shared, root, kind, operation, data| {
+        add!(MpiReduce, |shared, root, datatype, operation, data| {
             let is_root = shared.communicator.rank == root;
             let request = shared
                 .communicator
-                .reduce(Some(root), (kind, operation), data)?;
+                .reduce(Some(root), (datatype, operation), data)?;
             let (_, buffers) = request.done().await?;
             if is_root {
                 put(&buffers, data);
             }
             Ok::<_, MpiError>(())
         });
-        add!(MpiAllreduce, |shared, kind, operation, data| {
-            let request = shared.communicator.reduce(None, (kind, operation), data)?;
+        add!(MpiAllreduce, |shared, datatype, operation, data| {
+            let request = shared
+                .communicator
+                .reduce(None, (datatype, operation), data)?;
             put(&request.done().await?.1, data);
             Ok::<_, MpiError>(())
         });

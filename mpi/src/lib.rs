@@ -34,7 +34,7 @@
 //! | `kept` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
 //! | `request` | a communication until its end |
-//! | `element` | MPI's names for kinds of elements and operations |
+//! | `element` | MPI's handles of datatypes and operations |
 //! | `error`, `communication` | what can go wrong, and with what |
 #![cfg(feature = "library")]
 

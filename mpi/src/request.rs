@@ -5,11 +5,13 @@ use std::future::poll_fn;
 use std::mem::{MaybeUninit, take};
 use std::task::Poll;
 
+use mpi::Threading;
+use mpi::environment::threading_support;
 use mpi::ffi;
 use mpi_calls::Received;
 
 use crate::communication::Communication;
-use crate::element::Datatype;
+use crate::element::MpiDatatype;
 use crate::error::MpiError;
 
 /// Memory that MPI uses while a communication is under way: aligned for all elements.
@@ -132,7 +134,7 @@ impl Request {
         let mut count = 0;
         if let Communication::Receive { .. } = self.what {
             // SAFETY: the status is of a message that was received.
-            unsafe { ffi::MPI_Get_count(status, Datatype::bytes(), &mut count) };
+            unsafe { ffi::MPI_Get_count(status, MpiDatatype::bytes(), &mut count) };
         }
         Received {
             from: status.MPI_SOURCE.cast_unsigned(),
@@ -150,6 +152,7 @@ impl Drop for Request {
         };
         buffers.into_iter().for_each(std::mem::forget);
         if let Communication::Receive { .. } = self.what {
+            debug_assert!(may_call_mpi(), "a request is dropped by the wrong thread");
             // SAFETY: the request is MPI's, not finished, and this thread may call MPI, see above. A message that
             // comes later is for the next receiver.
             unsafe {
@@ -158,4 +161,12 @@ impl Drop for Request {
             }
         }
     }
+}
+
+/// Whether MPI allows calls by this thread.
+fn may_call_mpi() -> bool {
+    let mut is_main = 0;
+    // SAFETY: all threads may ask this while MPI runs.
+    unsafe { ffi::MPI_Is_thread_main(&mut is_main) };
+    is_main != 0 || threading_support() == Threading::Multiple
 }

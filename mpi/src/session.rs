@@ -36,7 +36,7 @@ pub struct Mpi {
 pub(crate) struct Shared {
     pub(crate) communicator: Communicator,
     /// Whether all threads may call MPI.
-    is_open_to_all: bool,
+    is_thread_multiple: bool,
     thread: Sender<Message>,
     /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
     /// thread, and many of them would delay other calls.
@@ -71,10 +71,10 @@ impl Mpi {
         let thread = Builder::new().name("mpi".to_owned());
         let thread = thread
             .spawn(move || match begin(threading) {
-                Ok((universe, communicator, is_open_to_all)) => {
+                Ok((universe, communicator, is_thread_multiple)) => {
                     let shared = Arc::new(Shared {
                         communicator,
-                        is_open_to_all,
+                        is_thread_multiple,
                         thread: to_thread,
                         inline: Mutex::default(),
                         kept: Mutex::default(),
@@ -87,10 +87,8 @@ impl Mpi {
                 }
                 Err(error) => drop(started.send(Err(error))),
             })
-            .map_err(|error| MpiError::Thread(error.to_string()))?;
-        let shared = is_started
-            .recv()
-            .map_err(|error| MpiError::Thread(error.to_string()))??;
+            .map_err(MpiError::Thread)?;
+        let shared = is_started.recv().map_err(|_| MpiError::Panicked)??;
         Ok(Self { thread, shared })
     }
 
@@ -106,21 +104,20 @@ impl Mpi {
         self.shared.communicator.size
     }
 
-    /// Whether all threads of the program may call MPI themselves.
+    /// Whether all threads of the program may call MPI themselves (`MPI_THREAD_MULTIPLE`).
     #[must_use]
-    pub fn is_open_to_all(&self) -> bool {
-        self.shared.is_open_to_all
+    pub fn is_thread_multiple(&self) -> bool {
+        self.shared.is_thread_multiple
     }
 
     /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up.
     ///
     /// # Errors
-    /// The thread that calls MPI has ended.
+    /// The thread that calls MPI has panicked.
     pub fn finish(self) -> Result<(), MpiError> {
-        let gone = || MpiError::Thread("it has ended".to_owned());
-        let told = self.shared.thread.send(Message::Finish);
-        told.map_err(|_| gone())?;
-        self.thread.join().map_err(|_| gone())
+        let sent = self.shared.thread.send(Message::Finish);
+        sent.map_err(|_| MpiError::Panicked)?;
+        self.thread.join().map_err(|_| MpiError::Panicked)
     }
 }
 
@@ -129,7 +126,7 @@ impl Shared {
     pub(crate) fn run(&self, mut call: BoxFuture<'static, ()>) {
         let _calling = self.calling.read().unwrap_or_else(PoisonError::into_inner);
         // After the end, a call is ready at once.
-        let may_begin = self.is_open_to_all || self.check().is_err();
+        let may_begin = self.is_thread_multiple || self.check().is_err();
         let is_finished = may_begin
             && match self.inline.try_lock() {
                 Ok(_inline) => is_done_soon(&mut call),
@@ -208,11 +205,11 @@ fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiErro
         // SAFETY: a communicator, and a handler of MPI's own.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN) };
         if code != 0 {
-            return Err(MpiError::of(Communication::Session, code));
+            return Err(MpiError::of(Communication::Init, code));
         }
     }
-    let is_open_to_all = threading == Threading::Multiple && provided == Threading::Multiple;
-    Ok((universe, communicator, is_open_to_all))
+    let is_thread_multiple = threading == Threading::Multiple && provided == Threading::Multiple;
+    Ok((universe, communicator, is_thread_multiple))
 }
 
 /// The MPI that the program was built with, such as `Open MPI v4.1.4`.
