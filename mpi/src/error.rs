@@ -69,8 +69,8 @@ pub enum MpiError {
     },
     /// No datatype, or no operation for it.
     #[error(
-        "{what}: no operation {operation} for elements of type {datatype}: use those of `mpi_calls::Operation`, of which \
-         {}, {} and {} combine integers only",
+        "{what}: no operation {operation} for elements of type {datatype}: use those of `mpi_calls::Operation`, but \
+         {}, {} and {} only for integers",
         Operation::AND,
         Operation::OR,
         Operation::XOR

@@ -20,8 +20,8 @@
 //!
 //! A call that waits for other ranks keeps no thread of the host: it is polled until MPI has finished it. If MPI may
 //! be called by all threads (`MPI_THREAD_MULTIPLE`), a call begins on the thread that serves it, and moves to
-//! a thread of this crate only if it has to wait longer than a moment. Otherwise, or after `Mpi::start_on_one_thread`, that one thread makes
-//! all calls of MPI.
+//! a thread of this crate only if it has to wait longer than a moment. Otherwise, or after `Mpi::start_on_one_thread`,
+//! that one thread makes all calls of MPI.
 //!
 //! If a rank ends without `Mpi::finish`, for instance with an error of its launch, `mpirun` ends the others.
 //! The launch of a kernel that waits for a message which never comes ends at its deadline, if it has one.

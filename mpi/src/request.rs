@@ -76,8 +76,8 @@ pub(crate) struct Request {
 // SAFETY: MPI identifies a request by its value on all threads. Its methods and its drop call MPI only on threads that
 // may, while MPI runs. A request is in the future of a call or in `Shared::kept`:
 // - `Shared::run` polls a future where all threads may call MPI, and holds `calling` meanwhile; otherwise it sends the
-//   future to the thread `mpi` before the first poll. That thread drops its futures before it ends MPI. A future that is
-//   polled first after the end begins no request.
+//   future to the thread `mpi` before the first poll. That thread drops its futures before it ends MPI. A future whose
+//   first poll comes after the end begins no request.
 // - Futures add to `kept` and take from it. `Shared::end` empties it, on the thread `mpi`, before MPI ends; no call
 //   begins after that. Without `Mpi::finish`, dropping `Shared` leaks what is kept.
 unsafe impl Send for Request {}
