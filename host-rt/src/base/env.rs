@@ -36,6 +36,9 @@ pub struct Env {
     pub bounce_bytes: Option<u64>,
     /// `REVOFF_DEADLINE`: how long a launch may take, 1 to 1000000 seconds.
     pub deadline: Option<Duration>,
+    /// `REVOFF_DEADLOCK_TIMEOUT`: time without progress after which nested launches count as
+    /// deadlocked, 1 to 1000000 seconds.
+    pub deadlock_timeout: Option<Duration>,
     /// `REVOFF_REQUEST_MEMORY`: host memory that the calls of a device may hold together, 1M to 1T.
     pub request_memory: Option<u64>,
     /// `REVOFF_HOST_MEMORY`: device memory of the `host` device, 1M to 1T.
@@ -69,7 +72,7 @@ pub struct Variable {
 }
 
 /// All variables.
-pub const VARIABLES: [Variable; 12] = [
+pub const VARIABLES: [Variable; 13] = [
     Variable {
         name: "GOMP_REVERSE_OFFLOAD_THREADS",
         meaning: "maximum number of host threads that serve calls, 1 to 1024 (8)",
@@ -124,6 +127,16 @@ pub const VARIABLES: [Variable; 12] = [
         expected: "a whole number of seconds from 1 to 1000000",
         set: |env, text| {
             env.deadline = Some(seconds(text)?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "REVOFF_DEADLOCK_TIMEOUT",
+        meaning: "whole seconds without progress after which calls that wait for kernels, and keep all \
+                  slots or bounce blocks, count as deadlocked, 1 to 1000000 (10)",
+        expected: "a whole number of seconds from 1 to 1000000",
+        set: |env, text| {
+            env.deadlock_timeout = Some(seconds(text)?);
             Some(())
         },
     },

@@ -30,6 +30,9 @@ const DEFAULT_BOUNCE: u64 = 16 << 20;
 /// Default limit of the host memory that all calls hold together, in bytes.
 const DEFAULT_REQUEST_MEMORY: u64 = 4 << 30;
 
+/// Default time without progress after which nested launches count as deadlocked.
+const DEFAULT_DEADLOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The bounce area is a multiple of this, the size of the longest extent.
 const BOUNCE_STEP: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 
@@ -47,6 +50,7 @@ pub struct Builder {
     pub(super) slots: Option<u32>,
     pub(super) bounce_bytes: Option<u64>,
     pub(super) deadline: Option<Duration>,
+    pub(super) deadlock_timeout: Option<Duration>,
     pub(super) waiting: Waiting,
     pub(super) initial_seq: u32,
     pub(super) host_stack: Option<u64>,
@@ -94,6 +98,15 @@ impl Builder {
     /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// How long calls whose functions wait for kernels may keep all slots or bounce blocks while nothing
+    /// else happens. Then the runtime assumes that these kernels wait for one, and aborts a launch,
+    /// whose error is [`CallError::Deadlock`](crate::CallError::Deadlock). Set it to more than a kernel
+    /// takes that host functions wait for. Default: 10 seconds.
+    pub fn deadlock_timeout(mut self, timeout: Duration) -> Self {
+        self.deadlock_timeout = Some(timeout);
         self
     }
 
@@ -164,6 +177,10 @@ impl Builder {
                 .or(env.bounce_bytes)
                 .unwrap_or(DEFAULT_BOUNCE) as usize,
             request_memory: env.request_memory.unwrap_or(DEFAULT_REQUEST_MEMORY),
+            deadlock_timeout: self
+                .deadlock_timeout
+                .or(env.deadlock_timeout)
+                .unwrap_or(DEFAULT_DEADLOCK_TIMEOUT),
             waiting: self.waiting,
         };
         let server = Server::new(Arc::clone(&device), config);

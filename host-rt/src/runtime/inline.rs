@@ -104,7 +104,7 @@ fn serve_during(
             what: "starting a thread for a kernel".to_owned(),
             reason,
         })?;
-        server.serve_until(|| kernel.is_finished());
+        server.serve_until(true, || kernel.is_finished());
         match kernel.join() {
             Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),

@@ -78,8 +78,9 @@ impl AbortHandle {
     /// when one is free, or when all running launches are aborted.
     ///
     /// On GPUs, calls do not name their launch. They end once every running launch that can call is
-    /// aborted. Running calls are not aborted on GCC's wires, which have no status, and if another
-    /// runtime maps the arguments of the function, as libgomp does.
+    /// aborted. GCC's wires have no status: there a kernel goes on as after a call that succeeded, but
+    /// without results. Running calls are not aborted if another runtime maps the arguments of the
+    /// function, as libgomp does.
     pub fn abort(&self) -> bool {
         let is_done = || self.running.is_done();
         if !self.state.calls_host {
@@ -193,8 +194,9 @@ impl Launch {
         let until = self.program.deadline_from(from);
         if crate::serve::current_call().is_some() {
             let late = || until.is_some_and(|until| Instant::now() >= until);
-            let done = || self.running.is_done() || late();
-            runtime.server.serve_until(done);
+            let running = &self.running;
+            let done = || running.is_done() || late();
+            runtime.server.serve_until(self.state.calls_host, done);
         }
         let server = &runtime.server;
         let waited = self.wait_for_end(until, watch);

@@ -126,6 +126,7 @@ impl Runtime {
             slots: None,
             bounce_bytes: None,
             deadline: None,
+            deadlock_timeout: None,
             waiting: Waiting::Adaptive,
             initial_seq: 0,
             host_stack: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::failures::{LaunchState, log_failure};
+use super::failures::LaunchState;
 use super::{CallError, Server};
 
 /// Interval at which calls are aborted that have begun meanwhile.
@@ -17,9 +17,9 @@ const QUIET: Duration = Duration::from_millis(100);
 const LIMIT: Duration = Duration::from_secs(1);
 
 impl Server {
-    /// Aborts the calls of a launch: those in flight on `native`, whose callers continue with
-    /// [`Status::ABORTED`](shared_abi::status::Status::ABORTED) while their functions run on without
-    /// effect, and later ones on any wire.
+    /// Aborts the calls of a launch: those in flight, whose callers continue with
+    /// [`Status::ABORTED`](shared_abi::status::Status::ABORTED) (or on GCC's wires, which have no
+    /// status, without results) while their functions run on without effect, and later ones.
     ///
     /// Then waits until the kernel `is_done`, but not long after it has made its last call. Returns
     /// whether it is.
@@ -29,18 +29,14 @@ impl Server {
         is_done: impl Fn() -> bool,
     ) -> bool {
         let launches = &self.requests.launches;
-        launches.abort(launch);
+        launches.abort(launch.key);
         let begin = Instant::now();
         let mut last_call = begin;
         let mut worker = None;
         while !is_done() {
-            let is_aborted = |key| launches.is_aborted(key);
-            let mut has_called = self.abort_calls(is_aborted, |key, word| {
-                let function = self.requests.functions.load().name_of(word);
-                let error = CallError::Aborted { function };
-                launches.record(key, &error);
-                log_failure(key, &error);
-            });
+            let is_aborted = |key, _| launches.is_aborted(key);
+            let error = |function| CallError::Aborted { function };
+            let mut has_called = self.abort_calls(is_aborted, error);
             // The functions that keep all threads may never return. A call of another launch might
             // keep this thread, too.
             if launches.is_aborted(0) {

@@ -23,6 +23,7 @@ use super::call_context::{CallContext, CallGuard};
 use super::call_span::call_span;
 use super::failures::log_failure;
 use super::functions::FunctionError;
+use super::in_flight::Kept;
 use super::panic_message::message_of;
 use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, Server, lock};
@@ -60,15 +61,16 @@ pub(super) struct PendingCall {
     function: Arc<RegisteredFunction>,
     /// Its key in [`PendingCalls`].
     key: u64,
-    pub(super) word: u64,
-    pub(super) launch: u32,
-    /// Kind of the wire and slot, if the call keeps one of its slots.
-    pub(super) slot: Option<(u32, u32)>,
-    pub(super) bounce: Range<u32>,
-    is_native: bool,
+    word: u64,
+    kept: Kept,
 }
 
 impl PendingCall {
+    /// The resources that it keeps.
+    pub(super) fn kept(&self) -> Kept {
+        self.kept.clone()
+    }
+
     /// The request, for the thread that completes it; `None` if another one does.
     fn take(&self) -> Option<Request> {
         lock(&self.request).take()
@@ -117,21 +119,22 @@ impl PendingCalls {
         counts.into_iter().map(describe).collect()
     }
 
-    /// Completes the calls on `native` of the launches that `is_chosen` chooses, as aborted. Otherwise
-    /// as [`Server::abort_calls`].
+    /// Completes the calls of the launches that `is_chosen` chooses, as aborted. Otherwise as
+    /// [`Server::abort_calls`].
     pub(super) fn abort(
         &self,
         copier: impl Fn() -> Copier,
         is_chosen: impl Fn(u32) -> bool,
-        mut report: impl FnMut(u32, u64),
+        report: impl Fn(u32, u64),
     ) -> bool {
         let mut has_aborted = false;
         let calls = self.list().into_iter();
-        for call in calls.filter(|call| call.is_native && is_chosen(call.launch)) {
+        for call in calls.filter(|call| is_chosen(call.kept.launch)) {
             if let Some(request) = call.take() {
-                report(call.launch, call.word);
-                // On `native` this copies nothing, so it cannot fail.
-                let _ = request.complete(&mut copier(), Status::ABORTED);
+                report(call.kept.launch, call.word);
+                if let Err(error) = request.complete(&mut copier(), Status::ABORTED) {
+                    catch_panic(|| tracing::error!(%error, "cannot complete an aborted call"));
+                }
                 has_aborted = true;
             }
         }
@@ -202,10 +205,12 @@ pub(super) fn start(
             function: Arc::clone(function),
             key,
             word: request.func(),
-            launch,
-            slot: request.slot().map(|slot| (request.wire().kind.0, slot)),
-            bounce,
-            is_native: request.native().is_some(),
+            kept: Kept {
+                wire: request.wire().kind.0,
+                slot: request.slot().unwrap_or(0),
+                bounce,
+                launch,
+            },
         }),
         server: Arc::clone(server),
         _span: call_span(server, function, request),
@@ -284,7 +289,7 @@ impl AsyncCall {
         let Some(mut request) = pending.take() else {
             return;
         };
-        let (wire, launch) = (request.wire().name, pending.launch);
+        let (wire, launch) = (request.wire().name, pending.kept.launch);
         let mut copier = self.server.copier();
         let result = result.and_then(|()| {
             let mut transfer = RequestTransfer {
@@ -327,7 +332,7 @@ impl Future for AsyncCall {
             this.drop_future();
             return Poll::Ready(());
         }
-        let launch = this.pending.launch;
+        let launch = this.pending.kept.launch;
         let _call = CallGuard::enter(CallContext { launch });
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         let result = match polled {

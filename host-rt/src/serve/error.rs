@@ -135,6 +135,20 @@ pub enum CallError {
         /// The function.
         function: String,
     },
+    /// Calls whose functions wait for kernels kept all of a resource that calls of those kernels need.
+    #[error(
+        "the call of host function `{function}` was aborted: it waits for a kernel, as do all calls that \
+         keep {resource}, and nothing else has happened for {after:?} (REVOFF_DEADLOCK_TIMEOUT): raise \
+         that limit, or let fewer host functions wait for kernels at a time"
+    )]
+    Deadlock {
+        /// The function.
+        function: String,
+        /// The resource, with its size and the variable that sets it, if there is one.
+        resource: String,
+        /// The time without progress after which the call was aborted.
+        after: std::time::Duration,
+    },
     /// The runtime was shut down before the call was served.
     #[error("cannot call host function {word:#x}: the runtime is shutting down")]
     ShuttingDown {

@@ -120,11 +120,31 @@ impl Launches {
         was_running
     }
 
-    /// Aborts the calls of a launch from now on.
-    pub(super) fn abort(&self, launch: &LaunchState) {
+    /// The last key, and the number of running launches.
+    pub(super) fn progress(&self) -> (u32, usize) {
         let running = lock(&self.running);
-        let is_running = running.by_key.contains_key(&launch.key);
-        if is_running && !launch.aborted.swap(true, Ordering::Relaxed) {
+        (running.last_key, running.by_key.len())
+    }
+
+    /// Whether the first failed call of the oldest running launch that can call was aborted for a
+    /// deadlock.
+    pub(super) fn oldest_is_deadlocked(&self) -> bool {
+        let running = lock(&self.running);
+        let mut callers = running.by_key.values().filter(|launch| launch.calls_host);
+        callers.next().is_some_and(|launch| {
+            matches!(
+                &*lock(&launch.failures),
+                Some((CallError::Deadlock { .. }, _))
+            )
+        })
+    }
+
+    /// Aborts the calls of the launch `key` from now on, if it is running.
+    pub(super) fn abort(&self, key: u32) {
+        let running = lock(&self.running);
+        if let Some(launch) = running.by_key.get(&key)
+            && !launch.aborted.swap(true, Ordering::Relaxed)
+        {
             self.aborted.fetch_add(1, Ordering::Relaxed);
         }
         drop(running);

@@ -4,10 +4,9 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
@@ -20,12 +19,12 @@ use crate::base::output::{self, Stream};
 
 use super::call_context::current_call;
 use super::call_state::CallState;
-use super::{Server, lock};
-use crate::wire::Request;
+use super::failures::log_failure;
+use super::{CallError, Requests, Server, lock};
+use crate::device::{DeviceAddr, DeviceError};
+use crate::wire::gcc::{self, Completion};
 use crate::wire::native::{self, LaneSlot, NativeRequest};
-
-/// Time that a host function waits for a kernel before it checks for exhausted resources.
-const WARN_AFTER: Duration = Duration::from_secs(1);
+use crate::wire::{Request, gcc_slot};
 
 /// The call that a worker serves. All accesses to the record are relaxed: messages about kernels that
 /// make no progress may mix two calls, and `state` orders it for a thread that aborts the call.
@@ -35,9 +34,9 @@ pub(super) struct InFlight {
     thread: ThreadId,
     /// The function word; 0 without a call.
     function: AtomicU64,
-    /// Kind of the wire, if the call keeps one of its slots; 0 otherwise.
+    /// Kind of the wire.
     wire: AtomicU32,
-    /// That slot.
+    /// The slot that the call keeps, if the wire has shared ones.
     slot: AtomicU32,
     /// The first block of the bounce extent, and the end.
     bounce: [AtomicU32; 2],
@@ -45,7 +44,11 @@ pub(super) struct InFlight {
     launch: AtomicU32,
     /// Sequence number, rank, number of lanes and shape of a request on `native`.
     native: [AtomicU32; 4],
-    /// The state of its function, if the call can be aborted: if it is on `native`.
+    /// Device address of the completion word of a request on `gcc-ring` or `gcn-queue`.
+    signal: AtomicU64,
+    /// Whether its function waits for a kernel that can call, see [`Server::begin_waiting`].
+    is_waiting: AtomicBool,
+    /// The state of its function, if the call can be aborted.
     state: CallState,
 }
 
@@ -60,16 +63,18 @@ impl InFlight {
             bounce: Default::default(),
             launch: AtomicU32::new(0),
             native: Default::default(),
+            signal: AtomicU64::new(0),
+            is_waiting: AtomicBool::new(false),
             state: CallState::new(),
         }
     }
 
     /// Records a call of the function with this word. Dropping the result records its end.
     pub(super) fn begin(&self, request: &Request, bounce: &Range<u32>) -> InFlightGuard<'_> {
-        let (word, slot) = (request.func(), request.slot());
-        let kind = slot.map_or(0, |_| request.wire().kind.0);
-        self.wire.store(kind, Ordering::Relaxed);
-        self.slot.store(slot.unwrap_or(0), Ordering::Relaxed);
+        let word = request.func();
+        let slot = request.slot().unwrap_or(0);
+        self.wire.store(request.wire().kind.0, Ordering::Relaxed);
+        self.slot.store(slot, Ordering::Relaxed);
         self.bounce[0].store(bounce.start, Ordering::Relaxed);
         self.bounce[1].store(bounce.end, Ordering::Relaxed);
         self.launch.store(request.launch(), Ordering::Relaxed);
@@ -80,10 +85,15 @@ impl InFlight {
                 to.store(word, Ordering::Relaxed);
             }
         }
+        let completion = request.gcc_completion();
+        if let Some(Completion::Signal(DeviceAddr(signal))) = completion {
+            self.signal.store(signal, Ordering::Relaxed);
+        }
         self.function.store(word, Ordering::Relaxed);
         InFlightGuard {
             record: self,
-            can_abort: native.is_some(),
+            // A reply in the slot is for a wire that only this launch has.
+            can_abort: !matches!(completion, Some(Completion::Slot(_))),
             was_aborted: Cell::new(false),
         }
     }
@@ -93,34 +103,76 @@ impl InFlight {
         Some(self.function.load(Ordering::Relaxed)).filter(|&word| word != 0)
     }
 
-    /// Takes the call from its worker if it is on `native`, its function is running, and `is_chosen`
-    /// for the key of its launch. The caller completes it.
-    fn abort(&self, is_chosen: impl Fn(u32) -> bool) -> Option<AbortedCall> {
+    /// The resources that it keeps.
+    pub(super) fn kept(&self) -> Kept {
+        let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        let [start, end] = self.bounce.each_ref().map(load);
+        Kept {
+            wire: load(&self.wire),
+            slot: load(&self.slot),
+            bounce: start..end,
+            launch: self.launch(),
+        }
+    }
+
+    /// Key of its launch; 0 if unknown.
+    pub(super) fn launch(&self) -> u32 {
+        self.launch.load(Ordering::Relaxed)
+    }
+
+    /// Whether its function waits for a kernel that can call, and the call is not aborted.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed) && !self.state.is_aborted()
+    }
+
+    /// Whether this thread serves the call, and its function does not wait for a kernel yet.
+    fn is_running_here(&self) -> bool {
+        self.thread == std::thread::current().id() && !self.is_waiting.load(Ordering::Relaxed)
+    }
+
+    /// Takes the call from its worker if its function is running, and `is_chosen` for the key of its
+    /// launch and for whether it waits. The caller completes it.
+    fn abort(&self, is_chosen: impl Fn(u32, bool) -> bool) -> Option<AbortedCall> {
         let running = self.state.running()?;
         let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
         let [seq, rank, count, meta] = self.native.each_ref().map(load);
+        let slot = load(&self.slot);
         let call = AbortedCall {
-            launch: load(&self.launch),
+            launch: self.launch(),
             word: self.function.load(Ordering::Relaxed),
-            lane: LaneSlot {
-                slot: load(&self.slot),
-                seq,
-                rank,
-                count,
+            completion: match WireKind(load(&self.wire)) {
+                WireKind::NATIVE => AbortedCompletion::Native(
+                    LaneSlot {
+                        slot,
+                        seq,
+                        rank,
+                        count,
+                    },
+                    RequestMeta(meta),
+                ),
+                WireKind::GCC_SLOT => AbortedCompletion::FunctionWord,
+                _ => AbortedCompletion::Signal(DeviceAddr(self.signal.load(Ordering::Relaxed))),
             },
-            meta: RequestMeta(meta),
         };
-        (is_chosen(call.launch) && self.state.abort(running)).then_some(call)
+        let is_chosen = is_chosen(call.launch, self.is_waiting());
+        (is_chosen && self.state.abort(running)).then_some(call)
     }
 }
 
-/// A call on `native` that was taken from its worker.
+/// A call that was taken from its worker.
 struct AbortedCall {
     launch: u32,
     /// The function word.
     word: u64,
-    lane: LaneSlot,
-    meta: RequestMeta,
+    completion: AbortedCompletion,
+}
+
+/// How such a call is completed.
+enum AbortedCompletion {
+    Native(LaneSlot, RequestMeta),
+    /// That of `gcc-slot`.
+    FunctionWord,
+    Signal(DeviceAddr),
 }
 
 /// A call in flight.
@@ -165,50 +217,33 @@ impl Drop for InFlightGuard<'_> {
     }
 }
 
-/// A host function's wait for a kernel. It may never end if the kernel's calls lack resources.
-pub(super) struct NestedWait<'s> {
-    server: &'s Server,
-    next_check: Instant,
-    has_warned: bool,
+/// The resources that a call keeps until it is completed.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// Kind of its wire.
+    pub(super) wire: u32,
+    /// Its slot there, if the wire has shared ones.
+    pub(super) slot: u32,
+    pub(super) bounce: Range<u32>,
+    /// Key of its launch; 0 if unknown.
+    pub(super) launch: u32,
 }
 
-impl<'s> NestedWait<'s> {
-    pub(super) fn new(server: &'s Server) -> Self {
-        // Relaxed: a count for messages.
-        server.requests.nested_waits.fetch_add(1, Ordering::Relaxed);
-        Self {
-            server,
-            next_check: Instant::now() + WARN_AFTER,
-            has_warned: false,
-        }
-    }
+/// Marks a call whose function waits for a kernel that can call, until it is dropped.
+pub(super) struct WaitingCall(Arc<InFlight>);
 
-    /// Warns once if the wait has lasted long and resources for another call are exhausted.
-    pub(super) fn check(&mut self) {
-        if self.has_warned || Instant::now() < self.next_check {
-            return;
-        }
-        self.next_check = Instant::now() + WARN_AFTER;
-        for resource in self.server.exhausted() {
-            self.has_warned = true;
-            catch_panic(|| {
-                tracing::warn!(
-                    "a host function waits for a kernel while the calls in flight use {resource}: \
-                     if that kernel calls the host, both may wait forever"
-                );
-            });
-        }
-    }
-}
-
-impl Drop for NestedWait<'_> {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
-        // Relaxed: a count for messages.
-        self.server
-            .requests
-            .nested_waits
-            .fetch_sub(1, Ordering::Relaxed);
+        self.0.is_waiting.store(false, Ordering::Relaxed);
     }
+}
+
+/// A limit that calls in flight have reached.
+pub(super) struct Exhausted {
+    /// Describes it, with its size and the variable that sets it.
+    pub(super) resource: String,
+    /// The keys of the launches of those calls; 0 stands for unknown ones.
+    pub(super) launches: BTreeSet<u32>,
 }
 
 impl Server {
@@ -221,34 +256,71 @@ impl Server {
         new
     }
 
-    /// Completes the running calls on `native` of the launches that `is_chosen` chooses by their keys,
-    /// with the status of an aborted one. Calls `report` with each key and function word before the
-    /// call completes, after which its kernel may end. Returns whether there was one.
+    /// Marks the call that this thread serves as waiting for a kernel that can call, until the result
+    /// is dropped. `None` if it serves a call of another runtime, or polls an asynchronous function.
+    pub(super) fn begin_waiting(&self) -> Option<WaitingCall> {
+        // The last: the functions of the calls before it wait already, or for another runtime.
+        let calls = self.calls();
+        let call = calls.into_iter().rfind(|call| call.is_running_here())?;
+        call.is_waiting.store(true, Ordering::Relaxed);
+        Some(WaitingCall(call))
+    }
+
+    /// Completes running calls, with the status of an aborted one: those of the launches that
+    /// `is_chosen` chooses by their keys and by whether the call's function waits for a kernel that can
+    /// call. Reports `error` of each function's name before the call completes, after which its kernel
+    /// may end. Returns whether there was one.
     pub(super) fn abort_calls(
         &self,
-        is_chosen: impl Fn(u32) -> bool,
-        mut report: impl FnMut(u32, u64),
+        is_chosen: impl Fn(u32, bool) -> bool,
+        error: impl Fn(String) -> CallError,
     ) -> bool {
-        let mut served = self.wires.served().map(|served| &served.wire);
-        let Some(native) = served.find(|wire| wire.kind == WireKind::NATIVE) else {
-            return false;
+        let Requests {
+            pending,
+            launches,
+            functions,
+            ..
+        } = &self.requests;
+        let report = |launch, word| {
+            let error = error(functions.load().name_of(word));
+            launches.record(launch, &error);
+            log_failure(launch, &error);
         };
-        let pending = &self.requests.pending;
-        let mut has_aborted = pending.abort(|| self.copier(), &is_chosen, &mut report);
+        let is_pending_chosen = |launch| is_chosen(launch, false);
+        let mut has_aborted = pending.abort(|| self.copier(), is_pending_chosen, report);
         for call in self.calls() {
             if let Some(AbortedCall {
                 launch,
                 word,
-                lane,
-                meta,
+                completion,
             }) = call.abort(&is_chosen)
             {
                 report(launch, word);
-                native::complete_aborted(native, lane, meta);
+                if let Err(error) = self.complete_aborted(completion) {
+                    catch_panic(|| tracing::error!(%error, "cannot complete an aborted call"));
+                }
                 has_aborted = true;
             }
         }
         has_aborted
+    }
+
+    fn complete_aborted(&self, completion: AbortedCompletion) -> Result<(), DeviceError> {
+        let wire = |kind| match self.wires.served_kind(kind) {
+            Some(served) => &served.wire,
+            None => unreachable!("a call came from the wire"),
+        };
+        match completion {
+            AbortedCompletion::Native(lane, meta) => {
+                native::complete_aborted(wire(WireKind::NATIVE), lane, meta);
+                Ok(())
+            }
+            AbortedCompletion::FunctionWord => {
+                gcc_slot::complete_aborted(wire(WireKind::GCC_SLOT));
+                Ok(())
+            }
+            AbortedCompletion::Signal(signal) => gcc::complete_at(&mut self.copier(), signal),
+        }
     }
 
     /// The threads whose functions run on after their calls were aborted.
@@ -258,8 +330,8 @@ impl Server {
         aborted.map(|call| call.thread).collect()
     }
 
-    /// The calls in flight.
-    fn calls(&self) -> Vec<Arc<InFlight>> {
+    /// The calls in flight, those of a thread in the order in which they began.
+    pub(super) fn calls(&self) -> Vec<Arc<InFlight>> {
         let in_flight = lock(&self.requests.in_flight);
         let calls = in_flight.iter().filter_map(Weak::upgrade);
         calls.filter(|call| call.function().is_some()).collect()
@@ -294,80 +366,68 @@ impl Server {
             let is_blocked = is_pending || (is_elsewhere && text.stream() == Stream::Output);
             pending.extend(is_blocked.then(|| text.stream().name().to_owned()));
         }
-        // Relaxed: a count for messages. It no longer includes a function on this thread, whose
-        // wait has just ended.
-        let is_nested =
-            self.requests.nested_waits.load(Ordering::Relaxed) > 0 || current_call().is_some();
+        // This thread's own wait has just ended.
+        let is_nested = calls.iter().any(|call| call.is_waiting()) || current_call().is_some();
         if is_nested {
-            let exhausted = self.exhausted().into_iter();
-            pending.extend(exhausted.map(|resource| format!("calls that use {resource}")));
+            let kept = calls.iter().filter(|call| !call.state.is_aborted());
+            let kept = kept.map(|call| call.kept());
+            let waiting = self.requests.pending.list();
+            let kept = kept.chain(waiting.iter().map(|call| call.kept()));
+            let exhausted = self.exhausted(&kept.collect::<Vec<_>>()).into_iter();
+            pending.extend(exhausted.map(|limit| format!("calls that use {}", limit.resource)));
         }
         pending
     }
 
-    /// Describes the resources that the calls in flight have exhausted.
-    fn exhausted(&self) -> Vec<String> {
-        let (calls, waiting) = (self.calls(), self.requests.pending.list());
+    /// The limits that calls which keep these resources have reached.
+    pub(super) fn exhausted(&self, kept: &[Kept]) -> Vec<Exhausted> {
         let mut exhausted = Vec::new();
         for served in self.wires.served() {
             let wire = &served.wire;
             let Some(slots) = wire.shared_slots() else {
                 continue;
             };
-            let is_of_wire = |call: &&Arc<InFlight>| {
-                call.wire.load(Ordering::Relaxed) == wire.kind.0 && !call.state.is_aborted()
-            };
-            let of_waiting = waiting.iter().filter_map(|call| call.slot);
-            let of_waiting = of_waiting.filter(|(kind, _)| *kind == wire.kind.0);
-            let used: BTreeSet<_> = calls
-                .iter()
-                .filter(is_of_wire)
-                .map(|call| call.slot.load(Ordering::Relaxed))
-                .chain(of_waiting.map(|(_, slot)| slot))
-                .collect();
+            let kept = kept.iter().filter(|call| call.wire == wire.kind.0);
+            let used: BTreeSet<_> = kept.clone().map(|call| call.slot).collect();
             if used.len() >= slots as usize {
                 let variable = match wire.kind {
                     WireKind::NATIVE => " (REVOFF_SLOTS)",
                     _ => "",
                 };
-                let all = if slots == 1 {
-                    "the only slot"
-                } else {
-                    "all slots"
+                let all = match slots {
+                    1 => "the only slot".to_owned(),
+                    _ => format!("all {slots} slots"),
                 };
-                exhausted.push(format!("{all} of the wire `{}`{variable}", wire.name));
+                exhausted.push(Exhausted {
+                    resource: format!("{all} of the wire `{}`{variable}", wire.name),
+                    launches: kept.map(|call| call.launch).collect(),
+                });
             }
         }
-        let kept = calls.iter().filter(|call| !call.state.is_aborted());
-        let extents = kept.map(|call| {
-            let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
-            call.bounce.each_ref().map(load)
-        });
-        let of_waiting = waiting
-            .iter()
-            .map(|call| [call.bounce.start, call.bounce.end]);
-        let extents: Vec<_> = extents.chain(of_waiting).collect();
+        let kept = kept.iter().filter(|call| !call.bounce.is_empty());
         // Another call probably needs as much as the largest of these.
-        let lengths = extents
-            .iter()
-            .map(|[start, end]| end.saturating_sub(*start));
-        let needed = lengths.max().unwrap_or(0).min(MAX_EXTENT);
-        let longest = longest_free(self.config.bounce_blocks(), extents);
+        let needed = kept.clone().map(|call| call.bounce.len()).max();
+        let needed = needed.unwrap_or(0).min(MAX_EXTENT as usize) as u32;
+        let area = self.config.bounce_blocks();
+        let longest = longest_free(area, kept.clone().map(|call| call.bounce.clone()));
         if longest < needed {
-            let left = (longest as usize * BLOCK) >> 10;
-            exhausted.push(format!(
-                "the bounce area except for {left} KiB (REVOFF_BOUNCE)"
-            ));
+            let kib = |blocks: u32| (blocks as usize * BLOCK) >> 10;
+            let (area, left) = (kib(area), kib(longest));
+            exhausted.push(Exhausted {
+                resource: format!(
+                    "the bounce area of {area} KiB except for {left} KiB (REVOFF_BOUNCE)"
+                ),
+                launches: kept.map(|call| call.launch).collect(),
+            });
         }
         exhausted
     }
 }
 
-/// Length in blocks of the longest free extent of an area of `blocks` blocks. Each used extent is
-/// its first block and its end.
-fn longest_free(blocks: u32, extents: impl IntoIterator<Item = [u32; 2]>) -> u32 {
+/// Length in blocks of the longest free extent of an area of `blocks` blocks, of which `extents` are used.
+fn longest_free(blocks: u32, extents: impl IntoIterator<Item = Range<u32>>) -> u32 {
     let mut is_used = vec![false; blocks as usize];
-    for [start, end] in extents {
+    for Range { start, end } in extents {
         let end = end.min(blocks);
         is_used[start.min(end) as usize..end as usize].fill(true);
     }
@@ -383,10 +443,11 @@ mod tests {
     #[test]
     fn the_longest_free_extent_is_within_a_word_of_claims() {
         assert_eq!(longest_free(64, []), 32);
-        assert_eq!(longest_free(64, [[0, 1]]), 32);
-        assert_eq!(longest_free(64, [[0, 1], [40, 41]]), 31);
-        assert_eq!(longest_free(64, [[0, 32], [32, 64]]), 0);
+        assert_eq!(longest_free(64, [Range { start: 0, end: 1 }]), 32);
+        assert_eq!(longest_free(64, [0..1, 40..41]), 31);
+        assert_eq!(longest_free(64, [0..32, 32..64]), 0);
         // Invalid extents are limited to the area.
-        assert_eq!(longest_free(64, [[32, u32::MAX], [90, 70]]), 32);
+        let reversed = Range { start: 90, end: 70 };
+        assert_eq!(longest_free(64, [32..u32::MAX, reversed]), 32);
     }
 }

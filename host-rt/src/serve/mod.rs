@@ -10,6 +10,7 @@
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `abort`, `call_state` | aborting the calls of a launch |
+//! | `deadlock` | nested launches whose calls lack what the calls that wait for them keep |
 //! | `output_flush`, `pieces`, `print`, `text` | the text that kernels print |
 //! | `log` | the records that kernels log |
 //!
@@ -27,6 +28,7 @@ mod call_context;
 mod call_span;
 mod call_state;
 mod change_flag;
+mod deadlock;
 mod deferred;
 mod error;
 mod failures;
@@ -52,7 +54,7 @@ mod wake;
 mod wires;
 mod worker;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -63,6 +65,7 @@ use shared_abi::print::FUNCTION;
 use shared_abi::wire::bounce::BLOCK;
 
 use self::async_call::PendingCalls;
+use self::deadlock::Stall;
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::failures::LaunchState;
 use self::failures::Launches;
@@ -94,6 +97,8 @@ pub(crate) struct Config {
     pub(crate) bounce_bytes: usize,
     /// Limit of the host memory that all requests together may hold, in bytes.
     pub(crate) request_memory: u64,
+    /// Time without progress after which nested launches count as deadlocked.
+    pub(crate) deadlock_timeout: Duration,
     /// Strategy of waiting for requests.
     pub(crate) waiting: Waiting,
 }
@@ -183,8 +188,8 @@ struct Requests {
     in_flight: Mutex<Vec<Weak<InFlight>>>,
     /// The calls of asynchronous functions.
     pending: PendingCalls,
-    /// Number of host functions that wait for kernels.
-    nested_waits: AtomicUsize,
+    /// See `deadlock`.
+    stall: Mutex<Stall>,
     /// Whether all requests are refused.
     refusing: AtomicBool,
 }
@@ -218,7 +223,7 @@ impl Server {
                 budget: Budget::new(config.request_memory),
                 in_flight: Mutex::default(),
                 pending: PendingCalls::default(),
-                nested_waits: AtomicUsize::new(0),
+                stall: Mutex::default(),
                 refusing: AtomicBool::new(false),
             },
             output,

@@ -55,7 +55,9 @@ impl Server {
     /// Waits until all text of an ended kernel is taken off the wires, at most until `until`.
     pub(crate) fn take_text(self: &Arc<Self>, until: Option<Instant>) {
         // Only these wires carry text.
-        if !self.wires.is_served(WireKind::GCN_QUEUE) && !self.wires.launch_wires.are_used() {
+        if self.wires.served_kind(WireKind::GCN_QUEUE).is_none()
+            && !self.wires.launch_wires.are_used()
+        {
             return;
         }
         // Release: a poller that reads the number sees the kernel's text.

@@ -1,6 +1,7 @@
 //! Servers for tests.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Config, Server, Waiting};
 use crate::base::env::Env;
@@ -23,6 +24,7 @@ pub(super) fn server(device: Arc<dyn Device>) -> Arc<Server> {
         },
         bounce_bytes: 1 << 20,
         request_memory: 1 << 20,
+        deadlock_timeout: Duration::from_secs(10),
         waiting: Waiting::Adaptive,
     };
     Server::new(device, config)

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 
 use super::call_context::{current_server, with_server};
+use super::deadlock::NestedWait;
 use super::idle::Idle;
-use super::in_flight::NestedWait;
 use super::poller::Work;
 use super::threads::{InFunction, Polled};
 use super::worker::Worker;
@@ -14,8 +14,7 @@ use super::{Server, Waiting};
 use crate::base::catch_panic::catch_panic;
 use crate::wire::PollWire;
 
-/// Maximum number of nested requests that a thread serves while host functions wait: as many as a
-/// wire can have in flight. With fewer, the request that all others wait for might not be served.
+/// Maximum number of nested requests that a thread serves on its stack while host functions wait.
 const MAX_DEPTH: u32 = 1024;
 
 /// Stack of a serving thread in bytes: 64 KiB for each nested request. Only used pages take memory.
@@ -42,13 +41,16 @@ impl Drop for Nested {
     }
 }
 
+/// A thread with a stack for [`MAX_DEPTH`] nested requests.
+fn serving_thread(name: String) -> Builder {
+    Builder::new().name(name).stack_size(STACK_BYTES)
+}
+
 impl Server {
     /// Creates serving thread `number`.
     pub(super) fn spawn(self: &Arc<Self>, number: usize) -> std::io::Result<JoinHandle<()>> {
         let server = Arc::clone(self);
-        std::thread::Builder::new()
-            .name(format!("serve {number}"))
-            .stack_size(STACK_BYTES)
+        serving_thread(format!("serve {number}"))
             .spawn(move || with_server(&server, || server.run_thread(number)))
     }
 
@@ -99,25 +101,43 @@ impl Server {
         }
     }
 
-    /// Waits on a serving thread, inside a host function, until `done`.
+    /// Waits on a serving thread, inside a host function, until `done`: for a kernel, which can call the
+    /// host if `can_call`.
     ///
-    /// The awaited kernel may call, so another thread is woken or created. If the maximum number of
-    /// threads are all in host functions, this one serves requests itself, nested in the function,
-    /// up to [`MAX_DEPTH`]. It does not panic, so that the caller's kernel is waited for.
-    pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
+    /// The kernel may call, so another thread is woken or created. If the maximum number of threads
+    /// are all in host functions, this one serves requests itself, nested in the function. Once it
+    /// serves [`MAX_DEPTH`] of them, a new thread does so instead, for as long as this wait lasts:
+    /// otherwise the request that all others wait for might not be served. It does not panic, so that
+    /// the caller's kernel is waited for.
+    pub(crate) fn serve_until(self: &Arc<Self>, can_call: bool, done: impl Fn() -> bool + Sync) {
         self.warn_if_not_created(self.threads.wake_follower(|number| self.spawn(number)));
+        let mut wait = NestedWait::begin(self, can_call);
+        if DEPTH.get() < MAX_DEPTH {
+            return self.serve_nested(&mut wait, done);
+        }
+        let created = std::thread::scope(|scope| {
+            let thread = serving_thread("serve nested".to_owned());
+            let serve = || self.serve_nested(&mut wait, &done);
+            thread.spawn_scoped(scope, serve).map(drop)
+        });
+        if created.is_err() {
+            self.warn_if_not_created(created);
+            self.serve_nested(&mut wait, done);
+        }
+    }
+
+    /// The loop of [`serve_until`](Self::serve_until).
+    fn serve_nested(self: &Arc<Self>, wait: &mut NestedWait<'_>, done: impl Fn() -> bool) {
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
-        let mut nested = NestedWait::new(self);
         while !done() {
             if self.serve_if_all_are_busy(&mut worker) {
                 idle = Idle::new(Waiting::Adaptive);
             } else {
-                nested.check();
+                wait.check();
                 idle.wait();
             }
         }
-        nested.check();
     }
 
     /// Polls once if the maximum number of threads are all in host functions, and serves the request
@@ -146,10 +166,10 @@ impl Server {
 
 /// In a host function, calls [`Server::serve_until`] of its runtime. Elsewhere, returns `false`
 /// immediately.
-pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
+pub(crate) fn serve_until(done: impl Fn() -> bool + Sync) -> bool {
     match current_server() {
         Some(server) => {
-            server.serve_until(done);
+            server.serve_until(true, done);
             true
         }
         None => false,
@@ -280,7 +300,7 @@ mod tests {
             events: Arc::clone(&events),
         };
         with_default(registry().with(log), || {
-            server.serve_until(|| lock(&events).len() == 2);
+            server.serve_until(true, || lock(&events).len() == 2);
         });
         assert_eq!(*lock(&events), [false, true]);
         drop(launch);

@@ -112,9 +112,9 @@ impl Wires {
         self.by_kind.iter().filter_map(OnceLock::get)
     }
 
-    /// Whether the shared wire of that kind is served.
-    pub(super) fn is_served(&self, kind: WireKind) -> bool {
-        self.by_kind[wire_index(kind)].get().is_some()
+    /// The shared wire of that kind, if it is served.
+    pub(super) fn served_kind(&self, kind: WireKind) -> Option<&Arc<ServedWire>> {
+        self.by_kind[wire_index(kind)].get()
     }
 }
 

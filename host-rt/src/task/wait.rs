@@ -24,7 +24,7 @@ impl Shared {
     pub(super) fn wait<R>(
         self: &Arc<Self>,
         family: Family,
-        done: impl Fn(&TaskGraph) -> Option<R>,
+        done: impl Fn(&TaskGraph) -> Option<R> + Sync,
     ) -> R {
         loop {
             let mut state = self.state();

@@ -109,7 +109,7 @@ pub fn complete(memory: &impl SystemWords, signal: usize) {
 }
 
 /// Completes the request whose completion word is at device address `signal`.
-pub(super) fn complete_at(copier: &mut Copier, signal: DeviceAddr) -> Result<(), DeviceError> {
+pub(crate) fn complete_at(copier: &mut Copier, signal: DeviceAddr) -> Result<(), DeviceError> {
     match copier.offset_in_bounce(signal, 4) {
         Some(at) if at.is_multiple_of(4) => {
             complete(&copier.bounce(), at);

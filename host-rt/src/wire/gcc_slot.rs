@@ -61,6 +61,11 @@ pub fn complete(system: &impl SystemWords) {
     system.store64(offset_of!(Slot, func), 0, Store::Release);
 }
 
+/// Completes a request whose launch is aborted, instead of the thread that runs its function.
+pub(crate) fn complete_aborted(wire: &Wire) {
+    complete(&wire.words());
+}
+
 /// Size of the wire in mapped memory, in bytes.
 pub(super) const BYTES: usize = size_of::<Slot>();
 

@@ -90,6 +90,14 @@ impl Request {
         }
     }
 
+    /// The word that completes it, if it is on one of GCC's wires.
+    pub(crate) fn gcc_completion(&self) -> Option<Completion> {
+        match &self.words {
+            RequestWords::Native(_) => None,
+            RequestWords::Gcc(words) => Some(words.completion),
+        }
+    }
+
     /// The slot that the request keeps until it completes, if there is a fixed number of them.
     pub(crate) fn slot(&self) -> Option<u32> {
         self.wire.keeps_slots.then_some(match &self.words {

@@ -23,7 +23,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_runtime_is_dropped_beside_a_function_that_never_returns)
         .only(is_native)
         .alone(),
-    test!(calls_of_other_wires_wait).only(|target| !is_native(target)),
+    test!(calls_of_other_wires_are_aborted).only(|target| !is_native(target)),
 ];
 
 fn is_native(target: &Target) -> bool {
@@ -226,14 +226,26 @@ fn a_runtime_is_dropped_beside_a_function_that_never_returns(target: &Target) {
     result.expect("the drop waits for no function");
 }
 
-/// GCC's wires have no status by which a caller could learn that its call was aborted.
-fn calls_of_other_wires_wait(target: &Target) {
+/// GCC's wires have no status by which a caller could learn that its call was aborted: it goes on
+/// without results.
+fn calls_of_other_wires_are_aborted(target: &Target) {
     let (functions, blocking) = blocking();
     let session = Session::new(target, &functions);
-    let acting = session.start_act((1, 1), 0, 0, 1);
-    blocking.entered.recv().expect("the kernel calls");
-    assert!(!acting.launch.abort());
-    blocking.gate.open();
-    acting.launch.wait().expect("the call has returned");
+    for _ in 0..3 {
+        let acting = session.start_act((1, 1), 0, 0, 1);
+        blocking.entered.recv().expect("the kernel calls");
+        until_ended(&acting.launch);
+        let error = acting.launch.wait().expect_err("its call was aborted");
+        let LaunchError::Call { first, failed, .. } = error else {
+            panic!("{error}");
+        };
+        assert!(matches!(first, CallError::Aborted { .. }), "{first}");
+        assert_eq!(failed, 1);
+        // Beside the function.
+        session.works();
+        blocking.gate.open();
+        blocking.returned.recv().expect("the function returns");
+        blocking.gate.close();
+    }
     session.works();
 }
