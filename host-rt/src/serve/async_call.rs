@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use revoff_fn::{BoxFuture, FunctionFailed, RawArg};
 use shared_abi::status::Status;
 
-use super::call_context::{CallContext, CallGuard};
+use super::call_context::{CallContext, CallGuard, with_server};
 use super::call_span::call_span;
 use super::failures::log_failure;
 use super::functions::FunctionError;
@@ -334,7 +334,9 @@ impl Future for AsyncCall {
         }
         let launch = this.pending.kept.launch;
         let _call = CallGuard::enter(CallContext { launch });
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        // So that a wait for tasks in the function serves calls.
+        let poll = || with_server(&this.server, || future.as_mut().poll(context));
+        let polled = catch_unwind(AssertUnwindSafe(poll));
         let result = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => Ok(()),

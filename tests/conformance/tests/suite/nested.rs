@@ -6,12 +6,14 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use conformance::Target;
-use conformance_calls::Outcome;
+use conformance_calls::{Act, Outcome};
+use revoff_fn::BoxFuture;
 use revoff_host::shared_abi::wire::WireKind;
 use revoff_host::{
-    Builder, CallError, Functions, Grid, Kernel, LaunchError, Report, Runtime, current_call,
+    Builder, CallError, Functions, Grid, Kernel, LaunchError, Report, Runtime, current_call, task,
 };
 
+use crate::executor::executor;
 use crate::image::image;
 use crate::session::{Session, acting, acting_or, read};
 use crate::{Test, test};
@@ -29,6 +31,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(as_few_nested_launches_as_possible_are_aborted),
     test!(other_launches_go_on),
     test!(kernels_that_call_nobody_go_on_without_room),
+    test!(tasks_of_an_asynchronous_function).only(Target::is_parallel),
     test!(a_crowd_launches),
     test!(a_crowd_launches_with_one_thread),
     test!(deeper_than_a_stack_holds).only(has_no_slots),
@@ -451,6 +454,48 @@ fn a_deadline_names_what_leaves_no_room(target: &Target) {
     assert!(error.contains(resource), "{error}");
     acting.launch.wait().unwrap_err();
     inner.clear();
+}
+
+/// An asynchronous function waits for a task whose kernel calls it.
+fn tasks_of_an_asynchronous_function(target: &Target) {
+    let inner = Inner::default();
+    let launcher = inner.clone();
+    let function = Act::try_bind_async(move |what| {
+        let launcher = launcher.clone();
+        Box::pin(async move {
+            if what > 0 {
+                let (runtime, kernel) = launcher.get();
+                let bytes = size_of::<Outcome>() as u64;
+                let outcomes = runtime.alloc(bytes).map_err(|error| error.to_string())?;
+                let grid = Grid {
+                    teams: 1,
+                    threads: 1,
+                };
+                let scope = task::scope(|tasks| {
+                    let args = (what - 1, 0u64, 1u32, &outcomes);
+                    // SAFETY: the parameters are those of `call_act`, with an outcome for its thread.
+                    let task = unsafe { tasks.target(&kernel, grid, args) };
+                    Ok(task.writes(&outcomes).spawn().map(drop)?)
+                });
+                scope.map_err(|error| error.to_string())?;
+            }
+            Ok::<_, String>(1)
+        })
+    });
+    let executor = executor();
+    let handle = executor.handle().clone();
+    let on_new_thread = move |call: BoxFuture<'static, ()>| {
+        let handle = handle.clone();
+        drop(std::thread::spawn(move || handle.block_on(call)));
+    };
+    let mut functions = Functions::new();
+    functions.add_async(function, on_new_thread).unwrap();
+    let session = Session::build(target, target.builder().threads(1), &functions);
+    inner.set(&session, "call_act");
+    let (outcomes, result) = session.act((1, 1), 2, 0, 1);
+    inner.clear();
+    result.unwrap();
+    assert_eq!(outcomes[0].sum, 1);
 }
 
 /// Another runtime has a separate wire, so this works on every wire.
