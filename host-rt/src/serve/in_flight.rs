@@ -438,6 +438,8 @@ fn longest_free(blocks: u32, extents: impl IntoIterator<Item = Range<u32>>) -> u
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::longest_free;
 
     #[test]
