@@ -5,7 +5,6 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use conformance::Target;
-use revoff_host::shared_abi::wire::WireKind;
 use revoff_host::{Functions, Launch, LaunchError, Runtime};
 
 use crate::abort::until_ended;
@@ -118,13 +117,9 @@ fn calls_under_way_are_named(target: &Target) {
     assert_eq!(kernel, "call_act");
     assert_eq!(pending, ["`act`"]);
     drop(release);
-    if target.wire == WireKind::NATIVE {
-        until_ended(&acting.launch);
-        let error = acting.launch.wait().expect_err("its call was aborted");
-        assert!(matches!(error, LaunchError::Call { .. }), "{error}");
-    } else {
-        in_the_end(&acting.launch);
-    }
+    until_ended(&acting.launch);
+    let error = acting.launch.wait().expect_err("its call was aborted");
+    assert!(matches!(error, LaunchError::Call { .. }), "{error}");
 }
 
 fn a_kernel_in_time_notices_nothing(target: &Target) {

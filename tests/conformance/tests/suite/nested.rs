@@ -27,7 +27,6 @@ pub(crate) const TESTS: &[Test] = &[
     test!(on_another_runtime),
     test!(a_function_that_owns_a_program),
     test!(calls_that_leave_no_room_are_aborted),
-    test!(calls_of_one_thread_that_leave_no_room_are_aborted),
     test!(as_few_nested_launches_as_possible_are_aborted),
     test!(other_launches_go_on),
     test!(kernels_that_call_nobody_go_on_without_room),
@@ -285,19 +284,6 @@ fn calls_that_leave_no_room_are_aborted(target: &Target) {
     drop(session.zeroed::<u8>(1));
     assert_eq!(session.runtime.memory().used, used, "all memory is freed");
     session.works_without_calls();
-}
-
-/// The only thread serves all calls, nested in each other.
-fn calls_of_one_thread_that_leave_no_room_are_aborted(target: &Target) {
-    let (calls, resource) = fewest_calls(target);
-    let (functions, inner, results) = launching(0);
-    let session = Session::build(target, little_room(target).threads(1), &functions);
-    inner.set(&session, "call_act");
-    // More than fit.
-    let (_, result) = session.act((calls + 3, 1), 1, 0, 1);
-    assert_deadlocked(result, resource);
-    assert_inner_ended(target, &results, calls as usize);
-    inner.clear();
 }
 
 /// At each depth one call waits, until the next one finds no slot. Then the outermost launch is aborted
