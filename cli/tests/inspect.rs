@@ -46,6 +46,7 @@ fn an_image_in_rust() {
             "ping_count",
             "ping_time",
             "repeat",
+            "soak",
             "time",
             "verify_rpc"
         ]

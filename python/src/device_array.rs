@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use revoff_host::device::{DeviceAddr, Fill};
 use revoff_host::{DeviceBuffer, RuntimeError};
 
-use crate::array::{Fault, host_memory};
+use crate::array::{Fault, InUse, host_memory};
 use crate::closable::{Closable, Close, CloseGroup, Closed};
 use crate::detached::Detached;
 use crate::error::{ArgumentError, from_runtime};
@@ -196,14 +196,6 @@ impl DeviceMemory {
         Ok(queue.synchronize()?)
     }
 }
-
-/// A device array is used, and one of its users writes it.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the device array is in use, as another argument or in another thread, and one of both uses writes it: wait for \
-     the other one, or make a copy"
-)]
-pub(crate) struct InUse;
 
 /// A use of a device array's memory, by a launch or a copy. As with references in Rust, one use writes, or any number
 /// of them read.

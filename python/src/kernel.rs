@@ -9,11 +9,11 @@ use revoff_fn::Argument;
 use revoff_host::targets::count::Count;
 use revoff_host::{Grid, RuntimeError, TypedKernel};
 
-use crate::array::{LaunchArg, stage};
 use crate::closable::{Closable, CloseGroup};
 use crate::declaration::Declaration;
 use crate::error::{ArgumentError, from_runtime};
 use crate::failures::Failures;
+use crate::launch_arg::{LaunchArg, stage};
 
 /// A kernel of a loaded image. Calling it launches it and waits for its end.
 #[pyclass(frozen, module = "revoff")]

@@ -8,7 +8,8 @@
 //! | `device_array` | the class of an array on a device |
 //! | `devices` | the list of devices |
 //! | `declaration`, `data_type`, `scalar` | declarations in Rust's syntax, and their types |
-//! | `array`, `numpy` | arguments of launches; NumPy arrays: their memory, and new ones |
+//! | `launch_arg` | arguments of launches |
+//! | `array`, `numpy` | NumPy arrays: what they must be, their memory, and new ones |
 //! | `call` | one call of a host function |
 //! | `failures` | the exceptions of failed calls, by launch |
 //! | `closable`, `detached` | values that are dropped early, or without the GIL |
@@ -30,6 +31,7 @@ mod error;
 mod failures;
 mod function;
 mod kernel;
+mod launch_arg;
 mod numpy;
 mod program;
 mod runtime;
