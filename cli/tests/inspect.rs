@@ -53,7 +53,14 @@ fn an_image_in_rust() {
     );
     assert_eq!(
         names("functions"),
-        ["bare", "nothing", "touch", "touch_large", "work"]
+        [
+            "bare",
+            "exchange",
+            "nothing",
+            "touch",
+            "touch_large",
+            "work"
+        ]
     );
     // `count(what: u32, from: u64, until: u64, batch: u64, counts: *mut u64)`.
     assert_eq!(content["kernels"][1]["params"]["count"], 5);
