@@ -94,7 +94,7 @@ impl Server {
             |launch, is_waiting| launch == oldest && is_waiting,
             |function| CallError::Deadlock {
                 function,
-                resource: limit.resource.clone(),
+                resource: limit.resource.as_str().into(),
                 after: timeout,
             },
         );

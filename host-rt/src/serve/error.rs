@@ -145,7 +145,7 @@ pub enum CallError {
         /// The function.
         function: String,
         /// The resource, with its size and the variable that sets it, if there is one.
-        resource: String,
+        resource: Box<str>,
         /// The time without progress after which the call was aborted.
         after: std::time::Duration,
     },
