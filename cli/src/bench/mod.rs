@@ -38,7 +38,7 @@ use self::calls::Case;
 use self::context::Bench;
 pub(crate) use self::context::kernels;
 use self::floor::FloorCase;
-pub(crate) use self::options::Options;
+pub(crate) use self::options::{Options, wires};
 use self::plan::{Item, Wanted};
 use self::report::Report;
 use self::session::{ADAPTIVE, Session, Setup, Use};

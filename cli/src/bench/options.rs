@@ -186,11 +186,7 @@ impl Options {
 
     /// The wires, on a device of this architecture.
     pub(super) fn wires(&self, arch: &DeviceArch) -> Vec<WireKind> {
-        match (&self.wires[..], arch) {
-            ([], DeviceArch::Amd(_)) => vec![WireKind::NATIVE, WireKind::GCN_QUEUE],
-            ([], _) => vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
-            (chosen, _) => chosen.to_vec(),
-        }
+        wires(&self.wires, arch)
     }
 
     /// The selected calls, in the order of [`CALLS`].
@@ -217,6 +213,15 @@ impl Options {
         grids.sort_by_key(|grid| (grid.device_threads(), grid.teams));
         grids.dedup();
         grids
+    }
+}
+
+/// The `chosen` wires, or if there are none, those of a device of this architecture.
+pub(crate) fn wires(chosen: &[WireKind], arch: &DeviceArch) -> Vec<WireKind> {
+    match (chosen, arch) {
+        ([], DeviceArch::Amd(_)) => vec![WireKind::NATIVE, WireKind::GCN_QUEUE],
+        ([], _) => vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
+        (chosen, _) => chosen.to_vec(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
-use revoff_host::{CallError, Launch, LaunchError, Report};
+use revoff_host::{CallError, Launch, LaunchError};
 
 /// A fault of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Fault {
             _ => launch.wait(),
         };
         match (self, result) {
-            (Self::None, Ok(Report { .. })) => Ok(()),
+            (Self::None, Ok(_)) => Ok(()),
             (Self::None, Err(error)) => Err(error.into()),
             (
                 Self::Panic,

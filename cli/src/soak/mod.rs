@@ -19,7 +19,6 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use revoff_host::device;
 use revoff_host::shared_abi::wire::WireKind;
-use revoff_host::targets::DeviceArch;
 use revoff_host::{Grid, Image, Program, Runtime, env};
 use serde::Serialize;
 
@@ -110,11 +109,7 @@ struct Report {
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let device = device::open(&options.device, &env::Env::read()?)?;
     let image = bench::kernels(&*device, options.image.as_deref())?;
-    let wires = match (&options.wires[..], device.arch()) {
-        ([], DeviceArch::Amd(_)) => vec![WireKind::NATIVE, WireKind::GCN_QUEUE],
-        ([], _) => vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
-        (chosen, _) => chosen.to_vec(),
-    };
+    let wires = bench::wires(&options.wires, &device.arch());
     let start = Instant::now();
     let mut report = Report {
         device: options.device.clone(),
