@@ -28,14 +28,24 @@ use self::usage::Usage;
 use crate::bench;
 use crate::output;
 
-/// The grid, with more threads than the smaller number of slots.
-const GRID: Grid = Grid {
-    teams: 4,
-    threads: 8,
-};
-
-/// Messages of each device thread in a launch.
-const MESSAGES: u64 = 200;
+/// Grids, with the messages of each device thread in a launch: one has more threads than the smaller number of slots,
+/// and one has a thread that waits for nobody, whose calls are fast.
+const GRIDS: [(Grid, u64); 2] = [
+    (
+        Grid {
+            teams: 4,
+            threads: 8,
+        },
+        200,
+    ),
+    (
+        Grid {
+            teams: 1,
+            threads: 1,
+        },
+        50_000,
+    ),
+];
 
 /// Launches on a runtime, before the next one is opened.
 const LAUNCHES: u64 = 4;
@@ -106,6 +116,16 @@ struct Report {
     usage_at_last: Usage,
 }
 
+/// What the launches on a runtime have in common.
+#[derive(Clone, Copy, Debug)]
+struct Setup {
+    wire: WireKind,
+    slots: Option<u32>,
+    first: u32,
+    grid: Grid,
+    messages: u64,
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let device = device::open(&options.device, &env::Env::read()?)?;
     let image = bench::kernels(&*device, options.image.as_deref())?;
@@ -120,18 +140,26 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         usage_at_first: Usage::default(),
         usage_at_last: Usage::default(),
     };
-    let combinations = wires
-        .iter()
-        .flat_map(|&wire| SLOTS.map(|slots| (wire, slots)));
-    let combinations: Vec<_> = combinations.collect();
+    let mut setups = vec![];
+    for first in FIRST {
+        for &wire in &wires {
+            for slots in SLOTS {
+                setups.extend(GRIDS.map(|(grid, messages)| Setup {
+                    wire,
+                    slots,
+                    first,
+                    grid,
+                    messages,
+                }));
+            }
+        }
+    }
     let mut next_line = start + INTERVAL;
     for round in 0.. {
-        let (wire, slots) = combinations[round % combinations.len()];
-        let first = FIRST[round / combinations.len() % FIRST.len()];
-        soak(&mut report, options, &image, wire, slots, first)?;
+        soak(&mut report, options, &image, setups[round % setups.len()])?;
         report.seconds = start.elapsed().as_secs_f64();
         report.usage_at_last = Usage::now()?;
-        if round < combinations.len() {
+        if round < setups.len() {
             report.usage_at_first = report.usage_at_last;
         }
         let is_over = report.seconds >= options.seconds as f64;
@@ -159,17 +187,16 @@ fn soak(
     report: &mut Report,
     options: &Options,
     image: &Image,
-    wire: WireKind,
-    slots: Option<u32>,
-    first: u32,
+    setup: Setup,
 ) -> anyhow::Result<()> {
-    let ledger = Arc::new(Ledger::new(GRID.teams * GRID.threads));
+    let Setup { wire, grid, .. } = setup;
+    let ledger = Arc::new(Ledger::new(grid.teams * grid.threads));
     let builder = Runtime::builder(&options.device).wire(wire).deadline(HUNG);
-    let builder = match slots {
+    let builder = match setup.slots {
         Some(slots) => builder.slots(slots),
         None => builder,
     };
-    let runtime = builder.initial_seq(first).build()?;
+    let runtime = builder.initial_seq(setup.first).build()?;
     let program = runtime.load(image, &ledger.functions()?)?;
     for launch in 0..LAUNCHES {
         // GCC's wires tell a device thread nothing of a failed call.
@@ -179,13 +206,16 @@ fn soak(
         };
         let what = || {
             format!(
-                "wire {}, {slots:?} slots, launch {launch}, {fault:?}",
-                wire.name().unwrap_or_default()
+                "wire {}, {:?} slots, grid {}x{}, launch {launch}, {fault:?}",
+                wire.name().unwrap_or_default(),
+                setup.slots,
+                grid.teams,
+                grid.threads,
             )
         };
         report.launches += 1;
         report.failed += u64::from(fault != Fault::None);
-        one_launch(&runtime, &program, &ledger, fault).with_context(what)?;
+        one_launch(&runtime, &program, &ledger, setup, fault).with_context(what)?;
     }
     report.totals.add(&ledger.totals());
     Ok(())
@@ -196,15 +226,16 @@ fn one_launch(
     runtime: &Runtime,
     program: &Program,
     ledger: &Ledger,
+    Setup { grid, messages, .. }: Setup,
     fault: Fault,
 ) -> anyhow::Result<()> {
-    let threads = (GRID.teams * GRID.threads) as usize;
-    ledger.begin(MESSAGES, fault);
+    let threads = (grid.teams * grid.threads) as usize;
+    ledger.begin(messages, fault);
     let ended = runtime.alloc_from(&vec![[0u64; 2]; threads])?;
     let first = ledger.first();
     let kernel = program.kernel("soak")?;
     // SAFETY: the parameters are the kernel's: `ended` has a pair for each thread, and lives until the launch has ended.
-    let launch = unsafe { kernel.launch(GRID, &[&first, &MESSAGES, &ended])? };
+    let launch = unsafe { kernel.launch(grid, &[&first, &messages, &ended])? };
     fault.wait(&launch)?;
     let mut pairs = vec![[0; 2]; threads];
     ended.read(0, &mut pairs)?;
@@ -212,7 +243,7 @@ fn one_launch(
         .into_iter()
         .map(|[answered, wrong]| Ended { answered, wrong });
     ensure!(
-        ledger.end(ended, MESSAGES) != (fault == Fault::None),
+        ledger.end(ended, messages) != (fault == Fault::None),
         "a launch makes all of its calls, unless it is made to fail"
     );
     Ok(())
