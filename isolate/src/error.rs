@@ -1,0 +1,111 @@
+//! The errors of isolation.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::signals;
+
+/// The reason why a process cannot be isolated, or the end of one that was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder to which access is granted cannot be found.
+    #[error("cannot grant access to {}: {source}; name a file or folder that exists", path.display())]
+    Granted {
+        /// As it was given.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+
+    /// The process has threads, which would keep their rights.
+    #[error(
+        "this process has {count} threads, of which a sandbox would restrict only one; enter it at \
+         the start of `main`"
+    )]
+    Threads {
+        /// How many.
+        count: usize,
+    },
+
+    /// The kernel lacks a mechanism without which the sandbox would be no boundary.
+    #[error(
+        "this system cannot isolate a process: {missing}; allow the mechanism, use a newer kernel, or \
+         run without isolation"
+    )]
+    Unsupported {
+        /// What is missing, and the system's answers.
+        missing: String,
+    },
+
+    /// A step of the sandbox failed although the kernel has its mechanism.
+    #[error("cannot enter the sandbox: {step}: {source}")]
+    Enter {
+        /// The step.
+        step: String,
+        /// The system's error.
+        source: io::Error,
+    },
+
+    /// The isolated process could not enter its sandbox.
+    #[error("{message}")]
+    Refused {
+        /// Its error.
+        message: String,
+    },
+
+    /// `main` did not call [`init`](crate::init).
+    #[error("no job can run: call `revoff_isolate::init` with the jobs at the start of `main`")]
+    NotInitialized,
+
+    /// The isolated process could not be started.
+    #[error("cannot start a process for the isolated job `{job}`: {source}")]
+    Start {
+        /// The job's name.
+        job: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+
+    /// A signal ended the isolated process.
+    #[error(
+        "{process} was killed by {}; nothing else is affected",
+        signals::describe(*signal)
+    )]
+    Killed {
+        /// The process: its images and its job.
+        process: String,
+        /// The signal's number.
+        signal: i32,
+    },
+
+    /// The isolated process exited before its job had a result.
+    #[error("{process} exited with status {status} before its job ended; nothing else is affected")]
+    Exited {
+        /// The process: its images and its job.
+        process: String,
+        /// The status.
+        status: i32,
+    },
+
+    /// The job returned an error, or panicked.
+    #[error("{process} failed: {message}")]
+    Job {
+        /// The process: its images and its job.
+        process: String,
+        /// The error's text.
+        message: String,
+    },
+
+    /// The isolated process sent more than it may.
+    #[error(
+        "{process} was stopped: its result has more than {limit} bytes (raise \
+         `Sandbox::max_result`)"
+    )]
+    ResultTooLarge {
+        /// The process: its images and its job.
+        process: String,
+        /// The limit.
+        limit: usize,
+    },
+}

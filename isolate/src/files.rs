@@ -1,0 +1,109 @@
+//! Landlock: access to files, and signals, by the rules of the kernel.
+
+use std::io;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope,
+};
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::Error;
+use crate::grant::{Access, Entry};
+
+/// The first version that restricts all ways to write to a file (Linux 6.2).
+const COMPLETE: ABI = ABI::V3;
+
+/// The versions of the rights and of the scopes that are handled here (Linux 6.10 and 6.12).
+const FILES: ABI = ABI::V5;
+const SCOPES: ABI = ABI::V6;
+
+/// What the kernel enforces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Enforced {
+    /// Whether signals reach only processes of the sandbox.
+    pub(crate) signals: bool,
+}
+
+/// Restricts this thread, and those that it creates, to these entries. `Err` in `Ok` is the reason why
+/// the kernel does not.
+///
+/// # Errors
+/// A failure of a kernel that has the mechanism.
+pub(crate) fn restrict(
+    entries: &[Entry],
+    commands: bool,
+) -> Result<Result<Enforced, String>, Error> {
+    let ruleset = match ruleset() {
+        Ok(ruleset) => ruleset,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let status = restrict_self(ruleset, entries, commands)?;
+    let abi = match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi,
+        _ => ABI::Unsupported,
+    };
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Ok(Err("it is not enabled".into()));
+    }
+    Ok(Ok(Enforced {
+        signals: abi >= SCOPES,
+    }))
+}
+
+/// The accesses that need a rule. Versions before [`COMPLETE`] are refused.
+fn ruleset() -> Result<RulesetCreated, RulesetError> {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(COMPLETE))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(FILES))?
+        .scope(Scope::from_all(SCOPES))?
+        .create()
+}
+
+fn restrict_self(
+    mut ruleset: RulesetCreated,
+    entries: &[Entry],
+    commands: bool,
+) -> Result<RestrictionStatus, Error> {
+    let refused = |error: RulesetError| Error::Enter {
+        step: "restrict access to files".into(),
+        source: io::Error::other(error),
+    };
+    for entry in entries {
+        let failed = |source: io::Error| Error::Enter {
+            step: format!("allow access to {}", entry.target.display()),
+            source,
+        };
+        let path = &entry.target;
+        let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| failed(error.into()))?;
+        let rights = rights(path, entry.access, commands).map_err(failed)?;
+        ruleset = ruleset
+            .add_rule(PathBeneath::new(&file, rights))
+            .map_err(refused)?;
+        if path.starts_with("/proc/self") {
+            // A rule belongs to an inode, which procfs forgets if nothing holds its name.
+            std::mem::forget(file);
+        }
+    }
+    ruleset.restrict_self().map_err(refused)
+}
+
+/// The rights for a file, or for the files of a folder.
+fn rights(path: &Path, access: Access, commands: bool) -> io::Result<BitFlags<AccessFs>> {
+    let mut rights = match access {
+        Access::Read => AccessFs::from_read(FILES),
+        Access::Write => AccessFs::from_all(FILES),
+    };
+    if !commands {
+        rights.remove(AccessFs::Execute);
+    }
+    if !path.metadata()?.is_dir() {
+        rights &= AccessFs::from_file(FILES);
+    }
+    Ok(rights)
+}

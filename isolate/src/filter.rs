@@ -1,0 +1,320 @@
+//! The system calls that a sandbox refuses, by a filter of the kernel (seccomp).
+//!
+//! Files and the network are left to the other mechanisms where these suffice. The filter refuses what
+//! acts on other processes, on the machine, on namespaces and on the filter's own conditions, and
+//! sockets other than those of a network that is granted.
+
+use std::collections::BTreeMap;
+
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+
+/// What the other mechanisms have left to the filter, and what is granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) network: bool,
+    pub(crate) commands: bool,
+    /// Whether the process is in namespaces of its own.
+    pub(crate) namespaces: bool,
+    /// Whether signals are restricted already.
+    pub(crate) signals: bool,
+}
+
+/// Calls that act on other processes, or see into them.
+const PROCESSES: &[i64] = &[
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    // Only the C libraries of the past need it; its thread's process cannot be checked.
+    libc::SYS_tkill,
+];
+
+/// Calls that change the machine, namespaces, mounts or keys, or have shown many faults of kernels.
+const SYSTEM: &[i64] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_adjtimex,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_personality,
+    libc::SYS_pivot_root,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ustat,
+];
+
+/// Calls that landlock does not restrict, and read-only mounts do: changes of a file's permissions,
+/// owner, times and attributes.
+const METADATA: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_setxattr,
+    libc::SYS_utimensat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+];
+
+/// Objects outside of the file system by which processes of a user meet.
+const SYSTEM_V: &[i64] = &[
+    libc::SYS_mq_open,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_shmget,
+];
+
+/// Calls that programs make only after asking whether they exist: they get `ENOSYS`. The flags of the
+/// first cannot be checked; the second makes other calls without the filter.
+const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_io_uring_setup];
+
+/// `CLONE_NEW*`, without `CLONE_NEWTIME`, which only `clone3` has.
+const CLONE_NEW: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u64;
+
+/// Of Linux's `asm-generic/sockios.h`.
+const FIOSETOWN: u64 = 0x8901;
+const SIOCSPGRP: u64 = 0x8902;
+
+/// Of `asm-generic/fcntl.h`.
+const F_SETOWN_EX: libc::c_int = 15;
+
+/// Requests of `ioctl` that put input into a terminal, or have signals sent.
+const REQUESTS: [u64; 4] = [libc::TIOCSTI, libc::TIOCLINUX, FIOSETOWN, SIOCSPGRP];
+
+/// Installs the filter for this thread and those that it creates.
+///
+/// # Errors
+/// The system's answer, where it has no such filters.
+pub(crate) fn install(policy: Policy) -> Result<(), String> {
+    let failed = |error: seccompiler::Error| error.to_string();
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    let refused = refused_calls(policy).map_err(|error| error.to_string())?;
+    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
+    for (calls, error) in [(unknown, libc::ENOSYS), (refused, libc::EPERM)] {
+        let action = SeccompAction::Errno(error.unsigned_abs());
+        let filter = SeccompFilter::new(calls, SeccompAction::Allow, action, arch);
+        let program: BpfProgram = filter
+            .and_then(TryInto::try_into)
+            .map_err(|error| error.to_string())?;
+        apply_filter(&program).map_err(failed)?;
+    }
+    #[cfg(target_arch = "x86_64")]
+    apply_filter(&without_x32()).map_err(failed)?;
+    Ok(())
+}
+
+/// Refuses the calls of x32, whose numbers are others, and whose architecture is the same.
+#[cfg(target_arch = "x86_64")]
+fn without_x32() -> BpfProgram {
+    use libc::{BPF_ABS, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W};
+    const X32: u32 = 0x4000_0000;
+    let statement = |code: u32, jt, jf, k| seccompiler::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    vec![
+        // The call's number is the first word that a filter sees.
+        statement(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
+        statement(BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32),
+        statement(
+            BPF_RET | BPF_K,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs(),
+        ),
+        statement(BPF_RET | BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}
+
+type Calls = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// The calls that fail with `EPERM`: always, or if one of their rules applies.
+fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
+    let mut calls = Calls::new();
+    let mut tables = vec![PROCESSES, SYSTEM];
+    if !policy.namespaces {
+        tables.extend([METADATA, SYSTEM_V]);
+    }
+    for call in tables.into_iter().flatten() {
+        calls.insert(*call, Vec::new());
+    }
+    let mut refuse_if = |call: i64, conditions: &[(u8, SeccompCmpOp, u64)]| {
+        let conditions: Result<Vec<_>, _> = conditions
+            .iter()
+            .map(|(argument, op, value)| {
+                SeccompCondition::new(*argument, Dword, op.clone(), *value)
+            })
+            .collect();
+        let rule = SeccompRule::new(conditions?)?;
+        calls.entry(call).or_default().push(rule);
+        Ok::<_, seccompiler::BackendError>(())
+    };
+
+    // Settings of other processes of the user. A process may name itself, or the caller by 0.
+    let pid = u64::from(std::process::id());
+    for (call, argument) in [
+        (libc::SYS_prlimit64, 0),
+        (libc::SYS_sched_setaffinity, 0),
+        (libc::SYS_sched_setattr, 0),
+        (libc::SYS_sched_setparam, 0),
+        (libc::SYS_sched_setscheduler, 0),
+        (libc::SYS_setpriority, 1),
+        (libc::SYS_ioprio_set, 1),
+    ] {
+        refuse_if(call, &[(argument, Ne, 0), (argument, Ne, pid)])?;
+    }
+    // Landlock knows which processes started which; the filter knows only this one.
+    if !policy.signals || !policy.commands {
+        for call in [
+            libc::SYS_kill,
+            libc::SYS_tgkill,
+            libc::SYS_rt_sigqueueinfo,
+            libc::SYS_rt_tgsigqueueinfo,
+        ] {
+            refuse_if(call, &[(0, Ne, pid)])?;
+        }
+    }
+    for command in [libc::F_SETOWN, F_SETOWN_EX] {
+        refuse_if(libc::SYS_fcntl, &[(1, Eq, command as u64)])?;
+    }
+    for request in REQUESTS {
+        refuse_if(libc::SYS_ioctl, &[(1, Eq, request)])?;
+    }
+    // The process ends with its parent.
+    let death_signal = libc::PR_SET_PDEATHSIG as u64;
+    refuse_if(libc::SYS_prctl, &[(0, Eq, death_signal)])?;
+
+    let thread = libc::CLONE_THREAD as u64;
+    for flag in (0..u64::BITS)
+        .map(|bit| 1 << bit)
+        .filter(|flag| CLONE_NEW & flag != 0)
+    {
+        refuse_if(libc::SYS_clone, &[(0, MaskedEq(flag), flag)])?;
+    }
+    if !policy.commands {
+        refuse_if(libc::SYS_clone, &[(0, MaskedEq(thread), 0)])?;
+    }
+
+    // Sockets of the machine, such as that of a container daemon, are no network.
+    let internet = [libc::AF_INET as u64, libc::AF_INET6 as u64];
+    let other = internet.map(|family| (0, Ne, family));
+    if policy.network {
+        refuse_if(libc::SYS_socket, &other)?;
+    }
+    // Connected streams cannot be connected elsewhere; datagrams could be sent anywhere.
+    const KIND: u64 = 0xf;
+    let stream = libc::SOCK_STREAM as u64;
+    for kind in (0..=KIND).filter(|kind| *kind != stream) {
+        refuse_if(libc::SYS_socketpair, &[(1, MaskedEq(KIND), kind)])?;
+    }
+    if !policy.network {
+        calls.insert(libc::SYS_socket, Vec::new());
+    }
+    if !policy.commands {
+        calls.insert(libc::SYS_execve, Vec::new());
+        calls.insert(libc::SYS_execveat, Vec::new());
+        #[cfg(target_arch = "x86_64")]
+        calls.extend([(libc::SYS_fork, Vec::new()), (libc::SYS_vfork, Vec::new())]);
+    }
+    Ok(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty list of rules refuses a call always: none may be added to it afterwards.
+    #[test]
+    fn a_call_is_refused_always_or_by_rules() {
+        for bits in 0..16 {
+            let policy = Policy {
+                network: bits & 1 != 0,
+                commands: bits & 2 != 0,
+                namespaces: bits & 4 != 0,
+                signals: bits & 8 != 0,
+            };
+            let calls = refused_calls(policy).expect("valid rules");
+            for call in PROCESSES.iter().chain(SYSTEM) {
+                assert_eq!(calls[call], [], "{call}");
+            }
+            assert_eq!(calls[&libc::SYS_socket].is_empty(), !policy.network);
+            assert_eq!(calls.contains_key(&libc::SYS_execve), !policy.commands);
+            assert_eq!(calls.contains_key(&libc::SYS_fchmod), !policy.namespaces);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Namespaces: a root folder with the granted files only, no network, and no rights over the system.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, fstat};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
+    mount_change, move_mount, open_tree, unmount,
+};
+use rustix::process::{chdir, getegid, geteuid, pivot_root};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::error::Error;
+use crate::grant::{Access, Entry, below};
+
+/// Where the new root is assembled. Any folder would do: the old root disappears.
+const NEW_ROOT: &str = "/tmp";
+
+/// Moves this process, which has one thread, into namespaces of its own, and into a root folder with
+/// these entries. `Err` in `Ok` is the reason why the system does not allow that; the process has kept
+/// its root then.
+///
+/// # Errors
+/// A failure halfway.
+pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), String>, Error> {
+    let directory = std::env::current_dir().ok();
+    let trees = match prepare(entries, network) {
+        Ok(trees) => trees,
+        Err((step, error)) => return Ok(Err(format!("{step}: {error}"))),
+    };
+    let failed = |step: String| move |source| Error::Enter { step, source };
+    let root = Path::new(NEW_ROOT);
+    for (entry, tree) in entries.iter().zip(&trees) {
+        let target = below(root, &entry.target);
+        let shown = || format!("place {} in it", entry.target.display());
+        create(tree, &target).map_err(failed(shown()))?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        move_mount(tree, "", CWD, &target, flags).map_err(|e| failed(shown())(e.into()))?;
+    }
+    let is_all = entries
+        .iter()
+        .any(|entry| entry.target.as_path() == Path::new("/"));
+    if let Some(directory) = &directory {
+        // Fails where only reading is granted: then the folder exists, or it is not granted.
+        let _ = fs::create_dir_all(below(root, directory));
+    }
+    switch(root, is_all).map_err(failed("change the root folder".into()))?;
+    let directory = directory.unwrap_or_else(|| PathBuf::from("/"));
+    if chdir(&directory).is_err() {
+        chdir("/").map_err(|e| failed("change to the root folder".into())(e.into()))?;
+    }
+    Ok(Ok(()))
+}
+
+/// Takes all steps that a system may forbid. Returns the granted trees, which nothing mounts yet.
+fn prepare(entries: &[Entry], network: bool) -> Result<Vec<OwnedFd>, (String, io::Error)> {
+    let failed = |step: &str| {
+        let step = step.to_owned();
+        move |error: rustix::io::Errno| (step, error.into())
+    };
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    if !network {
+        flags |= UnshareFlags::NEWNET;
+    }
+    // SAFETY: no flag separates what threads share by their contract with Rust, such as descriptors;
+    // the process has one thread.
+    unsafe { unshare_unsafe(flags) }.map_err(failed("unshare user namespaces"))?;
+    for (file, text) in [
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", format!("{user} {user} 1")),
+        ("/proc/self/gid_map", format!("{group} {group} 1")),
+    ] {
+        fs::write(file, text).map_err(|error| (format!("write {file}"), error))?;
+    }
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).map_err(failed("detach mounts"))?;
+    let mut trees = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let shown = format!("clone the mount of {}", entry.source.display());
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE;
+        let tree = open_tree(CWD, &entry.source, flags).map_err(failed(&shown))?;
+        if entry.access == Access::Read {
+            set_read_only(tree.as_fd(), true).map_err(|error| (shown, error))?;
+        }
+        trees.push(tree);
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("tmpfs", NEW_ROOT, "tmpfs", flags, c"mode=755,size=1m")
+        .map_err(failed("mount an empty root folder"))?;
+    Ok(trees)
+}
+
+/// Creates a mount point for a tree, unless one that is there already contains it.
+fn create(tree: &OwnedFd, target: &Path) -> io::Result<()> {
+    if target.exists() {
+        return Ok(());
+    }
+    // Not by its path: that may lie below the new root.
+    let kind = FileType::from_raw_mode(fstat(tree)?.st_mode);
+    if kind == FileType::Directory {
+        return fs::create_dir_all(target);
+    }
+    if let Some(folder) = target.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match File::create_new(target) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Makes `root` the root folder, without the old one. It is read-only unless it was granted.
+fn switch(root: &Path, is_granted: bool) -> io::Result<()> {
+    chdir(root)?;
+    // The old root lies on top of the new one, and is then removed from there.
+    pivot_root(".", ".")?;
+    unmount(".", UnmountFlags::DETACH)?;
+    chdir("/")?;
+    if !is_granted {
+        set_read_only(File::open("/")?.as_fd(), false)?;
+    }
+    Ok(())
+}
+
+/// Makes a mount read-only, or a tree of mounts.
+fn set_read_only(tree: BorrowedFd<'_>, recursive: bool) -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is a C string, and the structure is as long as the call says; the kernel reads
+    // both before it returns.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

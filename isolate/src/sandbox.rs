@@ -1,0 +1,268 @@
+//! The description of a sandbox, and the way into it.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+
+use crate::error::Error;
+use crate::filter::{self, Policy};
+use crate::grant::{self, Access, Entry, Grant};
+use crate::{files, root};
+
+/// The files and the network that a process gets, and nothing else.
+///
+/// A new sandbox grants only what any code needs in order to run: shared libraries of the system (such
+/// as `/usr/lib`), `/dev/null` and its like, the process's own folder in `/proc`, the properties of
+/// processors, and the files and sockets that the process has open, such as its standard streams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    pub(crate) grants: Vec<Grant>,
+    /// Files that errors name.
+    pub(crate) images: Vec<PathBuf>,
+    pub(crate) network: bool,
+    pub(crate) commands: bool,
+    pub(crate) gpus: bool,
+    /// `None` is the default.
+    pub(crate) max_result: Option<usize>,
+}
+
+impl Sandbox {
+    /// The result of a job has at most 256 MiB, unless [`max_result`](Self::max_result) is set.
+    pub const MAX_RESULT: usize = 256 << 20;
+
+    /// A sandbox without files and network.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Allows to read a file, or the files of a folder.
+    #[must_use]
+    pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
+        self.grant(path.into(), Access::Read);
+        self
+    }
+
+    /// Allows to read and change a file, or the files of a folder.
+    #[must_use]
+    pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
+        self.grant(path.into(), Access::Write);
+        self
+    }
+
+    /// Allows to read an image, or another file that the process loads as code. Errors of the process
+    /// name it.
+    #[must_use]
+    pub fn image(mut self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        self.images.push(path.clone());
+        self.grant(path, Access::Read);
+        self
+    }
+
+    /// Allows to use the network: IPv4 and IPv6, with all hosts. The process gets the files by which
+    /// names of hosts are looked up.
+    #[must_use]
+    pub fn network(mut self) -> Self {
+        self.network = true;
+        self
+    }
+
+    /// Allows to start commands, which stay in the sandbox. The process gets the system's commands, in
+    /// `/usr` and `/bin`. Commands may outlive the process.
+    #[must_use]
+    pub fn commands(mut self) -> Self {
+        self.commands = true;
+        self
+    }
+
+    /// Allows to use GPUs: their device files, with all of `ioctl`, and the files of the system that
+    /// drivers read.
+    #[must_use]
+    pub fn gpus(mut self) -> Self {
+        self.gpus = true;
+        self
+    }
+
+    /// Sets the maximum size of a job's result, in bytes.
+    #[must_use]
+    pub fn max_result(mut self, bytes: usize) -> Self {
+        self.max_result = Some(bytes);
+        self
+    }
+
+    fn grant(&mut self, path: PathBuf, access: Access) {
+        self.grants.push(Grant { path, access });
+    }
+
+    /// Checks that what it grants exists.
+    ///
+    /// # Errors
+    /// [`Error::Granted`], which names the first path that does not.
+    pub fn check(&self) -> Result<(), Error> {
+        self.entries().map(drop)
+    }
+
+    fn entries(&self) -> Result<Vec<Entry>, Error> {
+        let system = grant::of_system(self.network, self.commands, self.gpus);
+        grant::resolve(self.grants.iter().chain(&system))
+            .map_err(|(path, source)| Error::Granted { path, source })
+    }
+
+    /// Restricts this process for the rest of its life. Files and sockets that it has open stay usable.
+    ///
+    /// Programs that are to go on with all of their rights run a [`Job`](crate::Job) instead.
+    ///
+    /// | mechanism | what it holds |
+    /// |---|---|
+    /// | namespaces | other files do not exist, reading is all that `read` allows; no network; capabilities over the system are gone |
+    /// | landlock | the same files; processes outside can be neither traced nor, since Linux 6.12, sent signals |
+    /// | seccomp | no sockets but those of a granted network; no calls that act on other processes, mounts, keys or the machine |
+    /// | limits | no core dumps, no new privileges |
+    ///
+    /// Seccomp is required, and one of namespaces (since Linux 5.12) and landlock (since 6.2). The
+    /// report names the one that is missing. Without namespaces, changes of permissions, owners, times
+    /// and attributes of files are refused, because landlock does not restrict them; whether a file
+    /// exists can be found out.
+    ///
+    /// # Errors
+    /// The process has several threads; a granted file does not exist; the kernel lacks a mechanism. The
+    /// process should then end: part of the restrictions may apply.
+    pub fn enter(&self) -> Result<Report, Error> {
+        let count = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        if count != 1 {
+            return Err(Error::Threads { count });
+        }
+        let entries = self.entries()?;
+        let failed = |step: &str| {
+            let step = step.to_owned();
+            move |error: rustix::io::Errno| Error::Enter {
+                step,
+                source: error.into(),
+            }
+        };
+        // With 0, a core dump would still go to a program that handles them; 1 is the kernel's mark for
+        // none at all.
+        let no_core = Rlimit {
+            current: Some(1),
+            maximum: Some(1),
+        };
+        setrlimit(Resource::Core, no_core).map_err(failed("forbid core dumps"))?;
+        let namespaces = root::enter(&entries, self.network)?;
+        let none = CapabilitySets {
+            effective: CapabilitySet::empty(),
+            permitted: CapabilitySet::empty(),
+            inheritable: CapabilitySet::empty(),
+        };
+        set_capabilities(None, none).map_err(failed("drop capabilities"))?;
+        set_no_new_privs(true).map_err(failed("forbid new privileges"))?;
+        let landlock = files::restrict(&entries, self.commands)?;
+        let policy = Policy {
+            network: self.network,
+            commands: self.commands,
+            namespaces: namespaces.is_ok(),
+            signals: landlock.as_ref().is_ok_and(|enforced| enforced.signals),
+        };
+        let missing = match (namespaces, landlock) {
+            (Ok(()), Ok(_)) => None,
+            (Err(reason), Ok(_)) => Some(Missing {
+                mechanism: Mechanism::Namespaces,
+                reason,
+            }),
+            (Ok(()), Err(reason)) => Some(Missing {
+                mechanism: Mechanism::Landlock,
+                reason,
+            }),
+            (Err(namespaces), Err(landlock)) => {
+                return Err(Error::Unsupported {
+                    missing: format!(
+                        "it has neither namespaces ({namespaces}) nor landlock ({landlock})"
+                    ),
+                });
+            }
+        };
+        filter::install(policy).map_err(|reason| Error::Unsupported {
+            missing: format!("it has no filter of system calls ({reason})"),
+        })?;
+        if let Some(missing) = &missing {
+            tracing::warn!("isolated with less: {missing}");
+        }
+        Ok(Report { missing })
+    }
+
+    /// What errors call the process that runs a job.
+    pub(crate) fn process(&self, job: &str) -> String {
+        if self.images.is_empty() {
+            return format!("the isolated process of job `{job}`");
+        }
+        let names = self.images.iter().map(|path| path.display().to_string());
+        let names: Vec<_> = names.collect();
+        format!("the isolated process of {}", names.join(", "))
+    }
+}
+
+/// How a sandbox is enforced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The mechanism that the system lacks, if any: the others hold what is promised.
+    pub missing: Option<Missing>,
+}
+
+/// A mechanism that the system lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Which.
+    pub mechanism: Mechanism,
+    /// The system's answer.
+    pub reason: String,
+}
+
+/// A mechanism of the kernel that restricts access to files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// User, mount, network and IPC namespaces.
+    Namespaces,
+    /// The security module.
+    Landlock,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = &self.reason;
+        match self.mechanism {
+            Mechanism::Namespaces => write!(
+                f,
+                "no namespaces ({reason}), so landlock alone restricts files, and permissions, \
+                 owners, times and attributes of files cannot be changed"
+            ),
+            Mechanism::Landlock => write!(
+                f,
+                "no landlock ({reason}), so namespaces alone restrict files"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_named_by_its_images() {
+        let sandbox = Sandbox::new().image("a.so").image("b.so").read("c");
+        assert_eq!(sandbox.process("sum"), "the isolated process of a.so, b.so");
+        let job = Sandbox::new().process("sum");
+        assert_eq!(job, "the isolated process of job `sum`");
+    }
+
+    #[test]
+    fn a_grant_of_nothing_is_an_error_that_names_it() {
+        let error = Sandbox::new().read("/no/such").check();
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("/no/such"), "{message}");
+        assert!(message.contains("that exists"), "{message}");
+    }
+}

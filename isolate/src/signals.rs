@@ -1,0 +1,22 @@
+//! Names of signals.
+
+/// The name of a signal that may end a process, and its meaning.
+pub(crate) fn describe(signal: i32) -> String {
+    let (name, meaning) = match signal {
+        libc::SIGSEGV => ("SIGSEGV", "invalid memory access"),
+        libc::SIGBUS => ("SIGBUS", "invalid memory access"),
+        libc::SIGILL => ("SIGILL", "invalid instruction, or a trap"),
+        libc::SIGTRAP => ("SIGTRAP", "a trap"),
+        libc::SIGFPE => ("SIGFPE", "invalid arithmetic"),
+        libc::SIGABRT => ("SIGABRT", "abort"),
+        libc::SIGSYS => ("SIGSYS", "a forbidden system call"),
+        libc::SIGKILL => ("SIGKILL", "by another process, or for want of memory"),
+        libc::SIGTERM => ("SIGTERM", "by another process"),
+        libc::SIGINT => ("SIGINT", "interrupted"),
+        libc::SIGHUP => ("SIGHUP", "the terminal was closed"),
+        libc::SIGPIPE => ("SIGPIPE", "a closed pipe"),
+        libc::SIGXCPU => ("SIGXCPU", "processor time exceeded"),
+        _ => return format!("signal {signal}"),
+    };
+    format!("{name} ({meaning})")
+}

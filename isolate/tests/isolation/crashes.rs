@@ -1,0 +1,182 @@
+//! How jobs end.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::IntoRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use revoff_isolate::{Error, Isolated, Job, JobError, Sandbox, send_result};
+
+pub(crate) const ACT: Job = Job::new("act", act);
+
+/// Does what the input says, up to a colon; what follows is its argument.
+fn act(isolated: Isolated) -> Result<Vec<u8>, JobError> {
+    let text = String::from_utf8(isolated.input)?;
+    let (action, argument) = text.split_once(':').unwrap_or((&text, ""));
+    match action {
+        "echo" => return Ok(argument.as_bytes().to_vec()),
+        // SAFETY: not sound, on purpose: the fault is what the test is about.
+        "null" => unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) },
+        "abort" => std::process::abort(),
+        // SAFETY: ends the process, as native code may do.
+        "exit" => unsafe { libc::exit(argument.parse()?) },
+        "result-and-exit" => {
+            send_result(argument.as_bytes())?;
+            send_result(b"a second result")?;
+            std::process::exit(7);
+        }
+        "error" => return Err(argument.into()),
+        "panic" => panic!("a job panics"),
+        "many" => return Ok(vec![1; argument.parse()?]),
+        "descriptors" => {
+            let mut names = Vec::new();
+            for entry in fs::read_dir("/proc/self/fd")? {
+                names.push(entry?.file_name().to_string_lossy().into_owned());
+            }
+            names.sort_unstable();
+            return Ok(names.join(" ").into_bytes());
+        }
+        "sleep" => {
+            fs::write(argument, std::process::id().to_string())?;
+            loop {
+                std::thread::park();
+            }
+        }
+        _ => {}
+    }
+    Err(format!("no action `{action}`").into())
+}
+
+fn run(input: &str) -> Result<String, Error> {
+    let result = ACT.run(&Sandbox::new().image("/proc/self/exe"), input.as_bytes());
+    result.map(|bytes| String::from_utf8(bytes).expect("text"))
+}
+
+pub(crate) fn a_result_arrives() {
+    assert_eq!(run("echo:yes").expect("a result"), "yes");
+    // More than a pipe holds.
+    let long = "long ".repeat(100_000);
+    let result = run(&format!("echo:{long}")).expect("a result");
+    assert!(result == long, "{} bytes", result.len());
+    assert_eq!(run("result-and-exit:first").expect("a result"), "first");
+}
+
+pub(crate) fn a_crash_is_an_error() {
+    for (action, signal, name) in [
+        ("null", libc::SIGSEGV, "SIGSEGV"),
+        ("abort", libc::SIGABRT, "SIGABRT"),
+    ] {
+        let error = run(action).expect_err(action);
+        let message = error.to_string();
+        assert!(
+            matches!(error, Error::Killed { signal: it, .. } if it == signal),
+            "{message}"
+        );
+        for word in ["/proc/self/exe", name] {
+            assert!(message.contains(word), "{message}");
+        }
+    }
+}
+
+pub(crate) fn an_early_exit_is_an_error() {
+    for status in [0, 3] {
+        let error = run(&format!("exit:{status}")).expect_err("no result");
+        assert!(
+            matches!(error, Error::Exited { status: it, .. } if it == status),
+            "{error}"
+        );
+    }
+}
+
+pub(crate) fn errors_and_panics_arrive() {
+    for (input, word) in [("error:its reason", "its reason"), ("panic", "it panicked")] {
+        let error = run(input).expect_err("no result");
+        assert!(matches!(error, Error::Job { .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+pub(crate) fn a_result_has_a_limit() {
+    let sandbox = Sandbox::new().max_result(1000);
+    let exact = ACT.run(&sandbox, b"many:1000").expect("just fits");
+    assert_eq!(exact, [1; 1000]);
+    for size in ["1001", "50000000"] {
+        let error = ACT.run(&sandbox, format!("many:{size}").as_bytes());
+        let error = error.expect_err("too large");
+        let is_limit = matches!(error, Error::ResultTooLarge { limit: 1000, .. });
+        assert!(is_limit, "{error}");
+    }
+}
+
+/// Even a descriptor that a C library has opened without `O_CLOEXEC`.
+pub(crate) fn descriptors_do_not_leak() {
+    let leaked = File::open("/dev/zero").expect("opened").into_raw_fd();
+    // SAFETY: it is open and belongs to this function, which never closes it.
+    assert_eq!(unsafe { libc::fcntl(leaked, libc::F_SETFD, 0) }, 0);
+    let shown = run("descriptors").expect("a result");
+    let numbers: Vec<i32> = shown
+        .split(' ')
+        .map(|name| name.parse().expect("a number"))
+        .collect();
+    // The standard streams, the reply, folders in /proc that landlock's rules need, and the list itself.
+    assert!(numbers.starts_with(&[0, 1, 2]), "{shown}");
+    assert!(!numbers.contains(&leaked) || leaked < 9, "{shown}");
+    assert!(numbers.len() <= 8, "{shown}");
+}
+
+pub(crate) fn bad_grants_are_named() {
+    for sandbox in [
+        Sandbox::new().read("/no/such/folder"),
+        Sandbox::new().write("/no/such/folder"),
+        Sandbox::new().image("/no/such/folder"),
+    ] {
+        let error = ACT.run(&sandbox, b"echo:").expect_err("no folder");
+        assert!(matches!(error, Error::Granted { .. }), "{error}");
+        assert!(error.to_string().contains("/no/such/folder"), "{error}");
+    }
+}
+
+/// The process of this test has the threads of its harness.
+pub(crate) fn a_sandbox_needs_one_thread() {
+    let entered = std::thread::spawn(|| Sandbox::new().enter());
+    let error = entered.join().expect("no panic").expect_err("has threads");
+    assert!(matches!(error, Error::Threads { count: 2.. }), "{error}");
+}
+
+/// The variable that makes this program run a job that never ends, and names the file for its number.
+const DYING: &str = "ISOLATION_TEST_DYING_PARENT";
+
+pub(crate) fn is_parent_that_dies() -> bool {
+    env::var_os(DYING).is_some()
+}
+
+/// Runs a job that does not end.
+pub(crate) fn die_as_parent() -> ! {
+    let file = env::var(DYING).expect("set");
+    let result = ACT.run(
+        &Sandbox::new().write(&file),
+        format!("sleep:{file}").as_bytes(),
+    );
+    panic!("the job ended: {result:?}");
+}
+
+pub(crate) fn it_ends_with_its_parent() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.env(DYING, file.path()).stdout(Stdio::piped());
+    // Reaps the grandchild, too: nobody else would tell of its end.
+    command.process_group(0);
+    let mut parent = command.spawn().expect("started");
+    let mut stdout = parent.stdout.take().expect("a pipe");
+    while fs::read(file.path()).expect("read").is_empty() {
+        assert_eq!(parent.try_wait().expect("waited"), None, "it ended early");
+        std::thread::yield_now();
+    }
+    parent.kill().expect("killed");
+    parent.wait().expect("waited");
+    // The isolated process has the other end of the pipe.
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).expect("the pipe closes");
+}

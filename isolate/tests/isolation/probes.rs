@@ -1,0 +1,293 @@
+//! System calls of native code in a sandbox.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+
+use revoff_isolate::{Isolated, Job, JobError, Mechanism, Sandbox};
+
+pub(crate) const PROBE: Job = Job::new("probe", probe);
+
+/// Does what the lines of the input say, and returns a line for each: its text, and `ok` or the number of
+/// the error.
+fn probe(isolated: Isolated) -> Result<Vec<u8>, JobError> {
+    let input = String::from_utf8(isolated.input)?;
+    let lines = input.lines().map(|line| {
+        let (action, argument) = line.split_once(' ').unwrap_or((line, ""));
+        match act(action, argument) {
+            Ok(()) => format!("{line}\tok\n"),
+            Err(error) => format!("{line}\t{}\n", error.raw_os_error().unwrap_or_default()),
+        }
+    });
+    Ok(lines.collect::<String>().into_bytes())
+}
+
+fn act(action: &str, argument: &str) -> io::Result<()> {
+    let pid = argument.parse::<i32>().unwrap_or_default();
+    match action {
+        "read" => return File::open(argument).map(drop),
+        "list" => return fs::read_dir(argument).map(drop),
+        "append" => return OpenOptions::new().append(true).open(argument).map(drop),
+        "create" => return File::create(argument).map(drop),
+        "remove" => return fs::remove_file(argument),
+        "chmod" => return fs::set_permissions(argument, fs::Permissions::from_mode(0o640)),
+        // By an open file that was opened for reading.
+        "fchmod" => {
+            return File::open(argument)?.set_permissions(fs::Permissions::from_mode(0o640));
+        }
+        "connect" => return TcpStream::connect(argument).map(drop),
+        "run" => {
+            let ended = Command::new("/bin/sh").args(["-c", argument]).status()?;
+            return match ended.success() {
+                true => Ok(()),
+                false => Err(io::Error::from_raw_os_error(ended.code().unwrap_or(255))),
+            };
+        }
+        "thread" => return std::thread::Builder::new().spawn(|| ()).map(drop),
+        _ => {}
+    }
+    let mut pair = [0; 2];
+    let mut terminal = b'x';
+    // SAFETY: the calls get numbers, or addresses of values that live until they return; a process that
+    // one of them creates exits at once.
+    let result = unsafe {
+        match action {
+            "socket" => libc::socket(pid, libc::SOCK_DGRAM, 0).into(),
+            "pair" => libc::socketpair(libc::AF_UNIX, pid, 0, pair.as_mut_ptr()).into(),
+            "signal" => libc::kill(pid, 0).into(),
+            "signal-all" => libc::kill(-1, 0).into(),
+            "signal-thread" => libc::syscall(libc::SYS_tgkill, pid, pid, 0),
+            "trace" => libc::ptrace(libc::PTRACE_ATTACH, pid, 0, 0),
+            "memory" => libc::syscall(libc::SYS_process_vm_readv, pid, 0, 0, 0, 0, 0),
+            "limit" => libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_CPU, 0, 0),
+            "priority" => libc::setpriority(libc::PRIO_PROCESS, pid as _, 19).into(),
+            "affinity" => {
+                let mut all: libc::cpu_set_t = std::mem::zeroed();
+                libc::CPU_SET(0, &mut all);
+                libc::sched_setaffinity(pid, size_of_val(&all), &raw const all).into()
+            }
+            "fork" => match libc::fork() {
+                0 => libc::_exit(0),
+                child => child.into(),
+            },
+            "namespace" => libc::unshare(libc::CLONE_NEWUSER).into(),
+            "mount" => libc::syscall(libc::SYS_mount, 0, c"/".as_ptr(), 0, 0, 0),
+            "rings" => libc::syscall(libc::SYS_io_uring_setup, 1, 0),
+            "clone3" => libc::syscall(libc::SYS_clone3, 0, 0),
+            "x32" => libc::syscall(0x4000_0000 | libc::SYS_getpid),
+            "outlive" => libc::prctl(libc::PR_SET_PDEATHSIG, 0).into(),
+            "type" => {
+                let stdin = io::stdin().as_raw_fd();
+                libc::ioctl(stdin, libc::TIOCSTI, &raw mut terminal).into()
+            }
+            _ => return Err(io::Error::from_raw_os_error(libc::ENOTSUP)),
+        }
+    };
+    match result {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What each of these lines gives.
+fn run(sandbox: &Sandbox, lines: &[String]) -> BTreeMap<String, String> {
+    let result = PROBE.run(sandbox, lines.join("\n").as_bytes());
+    let text = String::from_utf8(result.expect("a result")).expect("text");
+    let pairs = text.lines().filter_map(|line| line.split_once('\t'));
+    pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+/// Fails unless each line has one of its results.
+fn expect(sandbox: &Sandbox, expected: &[(String, &[i32])]) {
+    let lines: Vec<_> = expected.iter().map(|(line, _)| line.clone()).collect();
+    let found = run(sandbox, &lines);
+    let mut wrong = Vec::new();
+    for (line, results) in expected {
+        let result = &found[line];
+        let is_expected = results.iter().any(|it| match it {
+            0 => result == "ok",
+            error => *result == error.to_string(),
+        });
+        if !is_expected {
+            wrong.push(format!("{line}: {result}, not {results:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+const OK: &[i32] = &[0];
+const FORBIDDEN: &[i32] = &[libc::EPERM];
+/// It does not exist, or may not be opened.
+const NO_FILE: &[i32] = &[libc::ENOENT, libc::EACCES];
+/// The file system is read-only, or the file may not be opened so.
+const NO_WRITE: &[i32] = &[libc::EROFS, libc::EACCES];
+
+pub(crate) fn nothing_else_is_reached() {
+    check(None);
+}
+
+/// Reaches for everything from a sandbox that has one file to read.
+pub(crate) fn check(missing: Option<Mechanism>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, other] = ["file", "other"].map(|name| folder.path().join(name));
+    fs::write(&file, "text").expect("written");
+    fs::write(&other, "text").expect("written");
+    let socket = folder.path().join("socket");
+    let _listener = UnixListener::bind(&socket).expect("a socket");
+    let me = std::process::id();
+    let parent = std::os::unix::process::parent_id();
+    let line = |action: &str, what: &dyn std::fmt::Display| format!("{action} {what}");
+    let [file, other] = [file.display(), other.display()];
+    let mut expected: Vec<(String, &[i32])> = vec![
+        (line("read", &file), OK),
+        (line("read", &other), NO_FILE),
+        (line("read", &"/etc/passwd"), NO_FILE),
+        (line("list", &"/"), &[0, libc::EACCES]),
+        (line("list", &"/etc"), &[0, libc::EACCES]),
+        (
+            line("list", &folder.path().display()),
+            &[libc::ENOENT, libc::EACCES, 0],
+        ),
+        (line("append", &file), NO_WRITE),
+        (line("append", &other), NO_FILE),
+        (line("create", &"/planted"), &[libc::EROFS, libc::EACCES]),
+        (
+            line("create", &folder.path().join("planted").display()),
+            &[libc::EROFS, libc::EACCES],
+        ),
+        (
+            line("remove", &other),
+            &[libc::ENOENT, libc::EACCES, libc::EROFS],
+        ),
+        (line("chmod", &other), &[libc::ENOENT, libc::EPERM]),
+        (line("chmod", &file), &[libc::EROFS, libc::EPERM]),
+        (line("fchmod", &file), &[libc::EROFS, libc::EPERM]),
+        (line("read", &format!("/proc/{me}/environ")), NO_FILE),
+        (line("read", &format!("/proc/{me}/mem")), NO_FILE),
+        (line("read", &"/proc/self/maps"), OK),
+        (line("append", &"/dev/null"), OK),
+        (line("read", &"/dev/urandom"), OK),
+        (line("signal", &me), FORBIDDEN),
+        (line("signal", &parent), FORBIDDEN),
+        (line("signal-all", &""), FORBIDDEN),
+        (line("signal-thread", &me), FORBIDDEN),
+        (line("trace", &me), FORBIDDEN),
+        (line("memory", &me), FORBIDDEN),
+        (line("limit", &me), FORBIDDEN),
+        (line("limit", &0), OK),
+        (line("priority", &me), FORBIDDEN),
+        (line("affinity", &me), FORBIDDEN),
+        (line("affinity", &0), OK),
+        (line("thread", &""), OK),
+        (line("fork", &""), FORBIDDEN),
+        (line("run", &"true"), FORBIDDEN),
+        (line("namespace", &""), FORBIDDEN),
+        (line("mount", &""), FORBIDDEN),
+        (line("outlive", &""), FORBIDDEN),
+        (line("type", &""), FORBIDDEN),
+        (line("rings", &""), &[libc::ENOSYS]),
+        (line("clone3", &""), &[libc::ENOSYS]),
+        (line("pair", &libc::SOCK_STREAM), OK),
+        (line("pair", &libc::SOCK_DGRAM), FORBIDDEN),
+        (line("pair", &libc::SOCK_SEQPACKET), FORBIDDEN),
+    ];
+    if cfg!(target_arch = "x86_64") {
+        expected.push((line("x32", &""), &[libc::ENOSYS]));
+    }
+    for family in [
+        libc::AF_INET,
+        libc::AF_INET6,
+        libc::AF_UNIX,
+        libc::AF_NETLINK,
+    ] {
+        expected.push((line("socket", &family), FORBIDDEN));
+    }
+    expect(&Sandbox::new().read(&*file.to_string()), &expected);
+    assert!(Path::new(&other.to_string()).exists());
+
+    let status = run(&Sandbox::new(), &["read /proc/self/status".into()]);
+    assert_eq!(status["read /proc/self/status"], "ok", "{missing:?}");
+}
+
+pub(crate) fn grants_are_reached() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [read, write] = ["read", "write"].map(|name| folder.path().join(name));
+    for path in [&read, &write] {
+        fs::create_dir(path).expect("created");
+        fs::write(path.join("old"), "text").expect("written");
+    }
+    let sandbox = Sandbox::new().read(&read).write(&write);
+    let line = |action: &str, path: &Path| format!("{action} {}", path.display());
+    expect(
+        &sandbox,
+        &[
+            (line("list", &read), OK),
+            (line("read", &read.join("old")), OK),
+            (line("append", &read.join("old")), NO_WRITE),
+            (line("create", &read.join("new")), NO_WRITE),
+            (line("remove", &read.join("old")), NO_WRITE),
+            (line("list", &write), OK),
+            (line("append", &write.join("old")), OK),
+            (line("create", &write.join("new")), OK),
+            (line("remove", &write.join("old")), OK),
+        ],
+    );
+    assert!(write.join("new").exists() && !write.join("old").exists());
+    assert!(read.join("old").exists() && !read.join("new").exists());
+    // All of the system's files, but to read.
+    expect(
+        &Sandbox::new().read("/"),
+        &[
+            (line("read", Path::new("/etc/passwd")), OK),
+            (line("append", &read.join("old")), NO_WRITE),
+            (format!("read /proc/{}/mem", std::process::id()), NO_FILE),
+        ],
+    );
+}
+
+pub(crate) fn a_link_is_a_grant_by_both_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [real, link] = ["real", "link"].map(|name| folder.path().join(name));
+    fs::create_dir(&real).expect("created");
+    fs::write(real.join("file"), "text").expect("written");
+    symlink(&real, &link).expect("a link");
+    expect(
+        &Sandbox::new().read(&link),
+        &[
+            (format!("read {}", link.join("file").display()), OK),
+            (format!("read {}", real.join("file").display()), OK),
+        ],
+    );
+}
+
+pub(crate) fn a_granted_network_is_reached() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let connect = format!("connect {address}");
+    let unix = format!("socket {}", libc::AF_UNIX);
+    expect(
+        &Sandbox::new().network(),
+        &[(connect.clone(), OK), (unix.clone(), FORBIDDEN)],
+    );
+    expect(&Sandbox::new(), &[(connect, FORBIDDEN), (unix, FORBIDDEN)]);
+}
+
+pub(crate) fn commands_stay_inside() {
+    let me = std::process::id();
+    expect(
+        &Sandbox::new().commands(),
+        &[
+            ("run exit 0".into(), OK),
+            ("run exit 3".into(), &[3]),
+            // The shell's statuses for what it could not do.
+            ("run exec 2>/dev/null; cat /etc/passwd".into(), &[1]),
+            (format!("run exec 2>/dev/null; kill -0 {me}"), &[1]),
+        ],
+    );
+}
