@@ -13,6 +13,8 @@
 //! The command `revoff` is the package `revoff-cli`; `revoff new --kernel` creates a program with these crates.
 
 pub use revoff_host::*;
+#[cfg(feature = "isolate")]
+pub use revoff_isolate as isolate;
 #[cfg(feature = "log")]
 pub use revoff_log as log;
 #[cfg(feature = "mpi")]
