@@ -2,12 +2,17 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt::{self, Display};
+use core::mem::offset_of;
 use core::pin::Pin;
 
 use crate::args::{Args, ReplyTo};
 use crate::failure::{BadArguments, Failure};
 use crate::function::RawArg;
+use crate::plain::Plain;
+use crate::reply::{Mark, Reply};
 
 /// A future in a box, as asynchronous functions return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -17,6 +22,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct FunctionFailed(String);
 
 impl FunctionFailed {
+    /// That of a function which failed with this error.
+    pub fn new(error: impl Display) -> Self {
+        Self(error.to_string())
+    }
+
     /// The error's text.
     #[must_use]
     pub fn into_message(self) -> String {
@@ -125,8 +135,18 @@ pub fn finish<R, E: Display>(
             reply.write(value);
             Ok(())
         }
-        Err(error) => Err(FunctionFailed(error.to_string())),
+        Err(error) => Err(FunctionFailed::new(error)),
     }
+}
+
+/// The bytes of a function's result as the device gets it.
+pub fn reply_bytes<R: Plain>(value: R) -> Vec<u8> {
+    // Zeros are in the padding, too.
+    let mut bytes = vec![0; size_of::<Reply<R>>()];
+    bytes[..size_of::<R>()].copy_from_slice(value.as_bytes());
+    let done = offset_of!(Reply<R>, done);
+    bytes[done..][..Mark::DONE_BYTES.len()].copy_from_slice(&Mark::DONE_BYTES);
+    bytes
 }
 
 impl<A: AsyncAdapter> AsyncHostFunction for BoundAsync<A> {

@@ -117,7 +117,7 @@ pub mod __private {
     pub use crate::argument::Argument;
     pub use crate::bound::bind;
     #[cfg(feature = "async")]
-    pub use crate::bound_async::{bind_async, finish};
+    pub use crate::bound_async::{bind_async, finish, reply_bytes};
     pub use crate::call::call;
     pub use crate::entry::Entry;
     pub use crate::kernel::{Parameters, same};

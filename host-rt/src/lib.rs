@@ -110,8 +110,9 @@ pub use runtime::{
     Program, Report, Runtime, RuntimeError, Transfers, TypedKernel,
 };
 pub use serve::{
-    CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchWire,
-    RawFunction, RequestMemory, Spawn, Waiting, current_call,
+    CallContext, CallError, Cost, DeviceCall, DeviceFunction, DeviceFuture, DeviceReply,
+    ForeignError, ForeignFunction, LaunchError, LaunchWire, RawFunction, RequestMemory, Spawn,
+    StagingBuffer, Waiting, current_call,
 };
 pub use services::{HeapRefusal, HeapUse, ProgramLimits, Services, ServicesBuilder, ServicesError};
 pub use shared_abi;

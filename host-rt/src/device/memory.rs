@@ -16,6 +16,20 @@ pub struct MemoryInfo {
     pub used: u64,
 }
 
+/// Kinds of device memory, for libraries of the host that access it by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// The host's own.
+    Host,
+    /// An emulated GPU's: memory of this process, at other addresses than on the device.
+    Emulated,
+    /// An NVIDIA GPU's, at addresses of CUDA.
+    Cuda,
+    /// An AMD GPU's, at addresses of ROCr.
+    Rocm,
+}
+
 /// Mapped memory: the host and the device see the same bytes.
 ///
 /// Zeroed when allocated, aligned to 128 bytes, freed with the last owner.

@@ -29,7 +29,7 @@ pub use self::error::{DeviceError, DriverFailure, Fault, LossReason, Outcome};
 pub use self::grid::{Axis, BlockShape, Grid};
 use self::in_process::host;
 pub use self::inline::{Caller, InlineCall, InlineLaunch};
-pub use self::memory::{Fill, MappedMemory, MemoryInfo};
+pub use self::memory::{Fill, MappedMemory, MemoryInfo, MemoryKind};
 pub use self::module::{Global, KernelLimits, Module};
 pub(crate) use self::options::OpenOptions;
 pub use self::options::Trace;

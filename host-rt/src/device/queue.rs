@@ -140,6 +140,20 @@ pub trait Queue: Send {
         self.synchronize()
     }
 
+    /// Copies like [`copy_on_device`](Self::copy_on_device), perhaps more slowly, for a kernel that waits for it. See
+    /// [`Device::copies_beside_kernels`](super::Device::copies_beside_kernels).
+    ///
+    /// # Errors
+    /// The host cannot reach one of the ranges.
+    fn copy_beside_kernels(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.copy_on_device(to, from, len)
+    }
+
     /// Stores a `u32` in device memory after everything queued so far, as one access and with
     /// release at system scope: a device thread that acquires it sees earlier copies.
     ///

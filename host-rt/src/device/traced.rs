@@ -63,6 +63,16 @@ impl<Q: Queue> Queue for TracedQueue<Q> {
         self.0.copy_on_device(to, from, len)
     }
 
+    fn copy_beside_kernels(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        let _span = copy("copy on device", len);
+        self.0.copy_beside_kernels(to, from, len)
+    }
+
     fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         self.0.store_word(to, word)
     }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use targets::DeviceArch;
 
-use super::{DeviceAddr, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue};
+use super::{
+    DeviceAddr, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, MemoryKind, Module,
+    Queue,
+};
 use crate::image::{Image, ImageError};
 
 /// A device.
@@ -15,7 +18,8 @@ use crate::image::{Image, ImageError};
 /// and never pass it on.
 ///
 /// The address that [`in_place`](Self::in_place) passes is that of the range, and valid until the call
-/// returns: for reads, and for writes if these were asked for. Unsafe code relies on it.
+/// returns: for reads, and for writes if these were asked for. In memory that [`alloc`](Self::alloc) has
+/// returned, it is valid for both until that is freed. Unsafe code relies on it.
 pub trait Device: Send + Sync {
     /// The name that opened it.
     fn name(&self) -> &str;
@@ -27,6 +31,10 @@ pub trait Device: Send + Sync {
     fn description(&self) -> String;
     /// Its memory.
     fn memory(&self) -> MemoryInfo;
+    /// The kind of the memory that it allocates.
+    fn memory_kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
     /// Frequency of its clock register (`clock64`) in kHz.
     fn clock_khz(&self) -> u32;
     /// Whether its threads can wake a sleeping host.
@@ -34,6 +42,11 @@ pub trait Device: Send + Sync {
     /// Whether allocations of device memory wait for no kernel. If they may, a host function that
     /// allocates for the kernel that called it can wait for ever.
     fn allocates_beside_kernels(&self) -> bool {
+        true
+    }
+    /// Whether [`Queue::copy_beside_kernels`] waits for no kernel. If it may, a host function that copies so
+    /// for the kernel that called it can wait for ever.
+    fn copies_beside_kernels(&self) -> bool {
         true
     }
     /// Allocates device memory, aligned to 256 bytes.

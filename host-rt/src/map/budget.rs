@@ -31,6 +31,13 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// A share of `bytes` bytes, until it is dropped; `None` if there is no room.
+    pub(crate) fn share(self: &Arc<Self>, bytes: u64) -> Option<BudgetShare> {
+        let mut share = BudgetShare::new(Arc::clone(self));
+        share.grow_to(bytes).ok()?;
+        Some(share)
+    }
+
     fn take(&self, bytes: u64) -> bool {
         let take = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         self.used
@@ -49,7 +56,7 @@ pub(super) struct OverBudget {
 
 /// A request's share of a budget.
 #[derive(Debug)]
-pub(super) struct BudgetShare {
+pub(crate) struct BudgetShare {
     budget: Arc<Budget>,
     held: u64,
 }
@@ -83,5 +90,11 @@ impl BudgetShare {
         if held > 0 {
             self.budget.used.fetch_sub(held, Ordering::Relaxed);
         }
+    }
+}
+
+impl Drop for BudgetShare {
+    fn drop(&mut self) {
+        self.release();
     }
 }

@@ -47,7 +47,7 @@ use std::{ffi::c_void, ptr, sync::Arc};
 
 use shared_abi::map_kind::MapKind;
 
-pub(crate) use budget::Budget;
+pub(crate) use budget::{Budget, BudgetShare};
 pub(crate) use error::RunError;
 pub use error::{ArgInfo, MapError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
@@ -58,7 +58,6 @@ pub use crate::wire::Arg;
 
 use arena::Arena;
 use blocks::{Block, Range};
-use budget::BudgetShare;
 use plan::Plan;
 use pointers::{Patch, Site};
 use present::Present;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use revoff_fn::{AsyncHostFunction, HostFunction};
 
 use super::{Result, RuntimeError};
-use crate::serve::{DirectTransfer, RawFunction, RegisteredFunction, Spawn};
+use crate::serve::{DeviceFunction, DirectTransfer, RawFunction, RegisteredFunction, Spawn};
 
 /// The functions that an image is loaded with, by name.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,26 @@ impl Functions {
     ) -> Result<&mut Self> {
         let name = function.name().to_owned();
         let (function, spawn) = (Box::new(function), Box::new(spawn));
-        self.insert(RegisteredFunction::asynchronous_on(name, function, spawn))
+        let entry = RegisteredFunction::asynchronous_on(name, function, spawn, None);
+        self.insert(entry)
+    }
+
+    /// Like [`add_async`](Self::add_async), with `on_device`, which serves some calls without copying their data to
+    /// the host: for libraries that access device memory by themselves.
+    ///
+    /// # Errors
+    /// A function of that name is registered already.
+    pub fn add_async_on_device(
+        &mut self,
+        function: impl AsyncHostFunction,
+        on_device: impl DeviceFunction,
+        spawn: impl Spawn,
+    ) -> Result<&mut Self> {
+        let name = function.name().to_owned();
+        let (function, spawn) = (Box::new(function), Box::new(spawn));
+        let on_device: Box<dyn DeviceFunction> = Box::new(on_device);
+        let entry = RegisteredFunction::asynchronous_on(name, function, spawn, Some(on_device));
+        self.insert(entry)
     }
 
     /// Adds a C function under `name`. It is called with the addresses that the device sent; it is

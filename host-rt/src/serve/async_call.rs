@@ -2,7 +2,8 @@
 //!
 //! A serving thread copies the arguments, starts the function, and hands its future to the executor.
 //! Then it serves other requests. The thread that polls the future to its end copies the results back
-//! and completes the request. So calls that wait need no threads.
+//! and completes the request. So calls that wait need no threads. For a call whose data stays in device
+//! memory (`device_call`), nothing is copied to the host.
 //!
 //! The request is taken out of its [`PendingCall`] by the one thread that completes it: at the end of
 //! the future, when the future is dropped, or when the launch is aborted. The mutex decides.
@@ -21,6 +22,7 @@ use shared_abi::status::Status;
 
 use super::call_context::{CallContext, CallGuard, with_server};
 use super::call_span::call_span;
+use super::device_call::{DeviceCall, DeviceFuture, DeviceReply};
 use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::in_flight::Kept;
@@ -38,8 +40,9 @@ use crate::wire::{Copier, Request};
 struct AsyncCall {
     /// `None` at the end. It uses the memory of `raw_args` and `mapped`, with references whose lifetime
     /// is extended: it is dropped before these are used or dropped.
-    future: Option<BoxFuture<'static, Result<(), FunctionFailed>>>,
-    /// The arguments as the function gets them; owned by this.
+    future: Option<CallFuture>,
+    /// The arguments as the function gets them; owned by this. None, and none is mapped, if data stays in device
+    /// memory.
     raw_args: *mut [RawArg],
     mapped: Mapped,
     /// The arguments as the device has sent them.
@@ -53,6 +56,27 @@ struct AsyncCall {
 // SAFETY: the pointer owns its memory, like a box, and `RawArg`s point into the memory of `mapped`. All
 // other fields can be sent.
 unsafe impl Send for AsyncCall {}
+
+/// What a function has started.
+enum CallFuture {
+    /// It writes its results to mapped memory.
+    Mapped(BoxFuture<'static, Result<(), FunctionFailed>>),
+    /// It returns them.
+    OnDevice(DeviceFuture),
+}
+
+impl CallFuture {
+    /// Polls it. The output has the results that are not in mapped memory.
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<DeviceReply>, FunctionFailed>> {
+        match self {
+            Self::Mapped(future) => future.as_mut().poll(context).map_ok(|()| None),
+            Self::OnDevice(future) => future.as_mut().poll(context).map_ok(Some),
+        }
+    }
+}
 
 /// A call whose future has not ended.
 pub(super) struct PendingCall {
@@ -182,12 +206,21 @@ pub(super) fn start(
         keep_bytes: 0,
     };
     let budget = Arc::clone(&server.requests.budget);
+    let on_device = AssertUnwindSafe(|| {
+        function.on_device()?.start(&mut DeviceCall {
+            server,
+            copier,
+            args: &args,
+        })
+    });
+    let on_device = catch_unwind(on_device).map_err(|panic| panicked(function, panic))?;
     let mut transfer = RequestTransfer {
         request,
         copier,
         args: &args,
     };
-    let mapped = Mapped::new(limits, budget, &args, &server.present, &mut transfer)
+    let to_map = if on_device.is_some() { &[] } else { &args[..] };
+    let mapped = Mapped::new(limits, budget, to_map, &server.present, &mut transfer)
         .map_err(|error| map_failed(function, error))?;
     if let Some(argument) = mapped.args().iter().position(|arg| arg.present) {
         return Err(fail(FunctionError::SharedArgument(argument)));
@@ -216,6 +249,9 @@ pub(super) fn start(
         _span: call_span(server, function, request),
     };
     let begin = AssertUnwindSafe(|| {
+        if let Some(future) = on_device {
+            return Ok(CallFuture::OnDevice(future));
+        }
         // SAFETY: `raw_args` is from a box and lives as long as `call`, which does not access it before
         // its drop.
         let args = unsafe {
@@ -226,7 +262,7 @@ pub(super) fn start(
         // before which the future is dropped. Both live in `call`, which is dropped, or leaked, as a
         // whole, the future first (see its drop). So the lifetime of `args`, which is extended to
         // 'static here, ends after the future's.
-        unsafe { asynchronous.start(args) }
+        unsafe { asynchronous.start(args) }.map(CallFuture::Mapped)
     });
     call.future = match catch_unwind(begin) {
         Ok(Ok(future)) => Some(future),
@@ -283,7 +319,7 @@ impl AsyncCall {
 
     /// Copies results back if the function succeeded, and completes the request, unless the launch was
     /// aborted. The future is dropped.
-    fn finish(&mut self, result: Result<(), (Status, CallError)>) {
+    fn finish(&mut self, result: Result<Option<DeviceReply>, (Status, CallError)>) {
         debug_assert!(self.future.is_none());
         let pending = Arc::clone(&self.pending);
         let Some(mut request) = pending.take() else {
@@ -291,13 +327,17 @@ impl AsyncCall {
         };
         let (wire, launch) = (request.wire().name, pending.kept.launch);
         let mut copier = self.server.copier();
-        let result = result.and_then(|()| {
-            let mut transfer = RequestTransfer {
-                request: &mut request,
-                copier: &mut copier,
-                args: &self.args,
+        let result = result.and_then(|reply| {
+            let stored = match reply {
+                Some(reply) => reply
+                    .write(&self.server, &mut request, &mut copier, &self.args)
+                    .map_err(MapError::Store),
+                None => self.mapped.store(&mut RequestTransfer {
+                    request: &mut request,
+                    copier: &mut copier,
+                    args: &self.args,
+                }),
             };
-            let stored = self.mapped.store(&mut transfer);
             stored.map_err(|error| map_failed(&pending.function, error))
         });
         // Reported before completion, after which the kernel may end: GCC's wires have no status.
@@ -335,11 +375,11 @@ impl Future for AsyncCall {
         let launch = this.pending.kept.launch;
         let _call = CallGuard::enter(CallContext { launch });
         // So that a wait for tasks in the function serves calls.
-        let poll = || with_server(&this.server, || future.as_mut().poll(context));
+        let poll = || with_server(&this.server, || future.poll(context));
         let polled = catch_unwind(AssertUnwindSafe(poll));
         let result = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(Ok(()))) => Ok(()),
+            Ok(Poll::Ready(Ok(reply))) => Ok(reply),
             Ok(Poll::Ready(Err(error))) => {
                 let message = error.into_message();
                 let function = this.pending.function.name().to_owned();

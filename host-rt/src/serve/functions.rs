@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use revoff_fn::{AsyncHostFunction, BoxFuture, HostFunction, RawArg};
 use shared_abi::status::Status;
 
-use super::CallError;
+use super::{CallError, DeviceFunction};
 use crate::device::DeviceError;
 use crate::wire::Arg;
 
@@ -120,8 +120,12 @@ pub(crate) trait DirectTransfer: Send + Sync {
 enum Callee {
     /// With another way to serve some calls, if there is one.
     Typed(Box<dyn HostFunction>, Option<Box<dyn DirectTransfer>>),
-    /// With the executor that runs its calls.
-    Async(Box<dyn AsyncHostFunction>, Box<dyn Spawn>),
+    /// With the executor that runs its calls, and another way to serve some of them, if there is one.
+    Async(
+        Box<dyn AsyncHostFunction>,
+        Box<dyn Spawn>,
+        Option<Box<dyn DeviceFunction>>,
+    ),
     Raw(RawFunction),
     Foreign(Arc<dyn ForeignFunction>),
 }
@@ -224,19 +228,29 @@ impl RegisteredFunction {
         }
     }
 
-    /// An asynchronous function with a typed declaration, and the executor that runs its calls.
+    /// An asynchronous function with a typed declaration, the executor that runs its calls, and what serves some of
+    /// them with data in device memory.
     pub(crate) fn asynchronous_on(
         name: String,
         function: Box<dyn AsyncHostFunction>,
         spawn: Box<dyn Spawn>,
+        on_device: Option<Box<dyn DeviceFunction>>,
     ) -> Self {
-        Self::new(name, Callee::Async(function, spawn))
+        Self::new(name, Callee::Async(function, spawn, on_device))
+    }
+
+    /// What serves some calls of the asynchronous function with data in device memory, if there is such a thing.
+    pub(super) fn on_device(&self) -> Option<&dyn DeviceFunction> {
+        match &self.callee {
+            Callee::Async(_, _, on_device) => on_device.as_deref(),
+            Callee::Typed(..) | Callee::Raw(_) | Callee::Foreign(_) => None,
+        }
     }
 
     /// The asynchronous function, if it is one, and its executor.
     pub(super) fn asynchronous(&self) -> Option<(&dyn AsyncHostFunction, &dyn Spawn)> {
         match &self.callee {
-            Callee::Async(function, spawn) => Some((&**function, &**spawn)),
+            Callee::Async(function, spawn, _) => Some((&**function, &**spawn)),
             Callee::Typed(..) | Callee::Raw(_) | Callee::Foreign(_) => None,
         }
     }
@@ -296,7 +310,7 @@ impl RegisteredFunction {
     pub(crate) fn signature(&self) -> u64 {
         match &self.callee {
             Callee::Typed(function, _) => function.signature(),
-            Callee::Async(function, _) => function.signature(),
+            Callee::Async(function, ..) => function.signature(),
             Callee::Raw(_) | Callee::Foreign(_) => 0,
         }
     }

@@ -7,6 +7,7 @@
 //! | `thread_loop` | the main loop of a thread |
 //! | `worker`, `call_context`, `call_span`, `transfer`, `panic_message` | serving one request |
 //! | `async_call` | calls of asynchronous functions |
+//! | `device_call`, `staging` | those whose data stays in device memory |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `abort`, `call_state` | aborting the calls of a launch |
@@ -30,6 +31,7 @@ mod call_state;
 mod change_flag;
 mod deadlock;
 mod deferred;
+mod device_call;
 mod error;
 mod failures;
 mod functions;
@@ -43,6 +45,7 @@ mod pieces;
 mod poller;
 mod print;
 mod served_wire;
+mod staging;
 mod sync;
 #[cfg(test)]
 mod testing;
@@ -66,6 +69,7 @@ use shared_abi::wire::bounce::BLOCK;
 
 use self::async_call::PendingCalls;
 use self::deadlock::Stall;
+pub use self::device_call::{DeviceCall, DeviceFunction, DeviceFuture, DeviceReply};
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::failures::LaunchState;
 use self::failures::Launches;
@@ -76,6 +80,7 @@ pub use self::launch_wire::LaunchWire;
 use self::output_flush::Output;
 use self::poller::{PollToken, PollerState};
 use self::print::Print;
+pub use self::staging::StagingBuffer;
 use self::threads::Threads;
 use self::wires::Wires;
 use crate::base::lock::lock;

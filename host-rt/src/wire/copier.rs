@@ -132,6 +132,29 @@ impl Copier {
         Ok(())
     }
 
+    /// Starts a copy from device memory that a device has named to other device memory, which stays allocated until
+    /// [`finish`](Self::finish) returns.
+    pub(crate) fn fetch_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.queue()?.copy_beside_kernels(to, from, len)
+    }
+
+    /// Starts a copy to device memory that a device has named from other device memory, which stays allocated until
+    /// [`finish`](Self::finish) returns.
+    pub(crate) fn store_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.access.reserved.check(to, len)?;
+        self.fetch_on_device(to, from, len)
+    }
+
     /// See [`Device::in_place`]. Does not wait for started copies.
     pub(crate) fn in_place(
         &self,

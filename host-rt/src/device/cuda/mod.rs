@@ -52,7 +52,8 @@ use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
 use super::traced::traced;
 use super::{
-    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, MemoryKind, Module,
+    OpenOptions, Queue,
 };
 use crate::base::lock::lock;
 use crate::base::ranges::AddrRange;
@@ -239,8 +240,21 @@ impl Device for CudaDevice {
         self.memory.info()
     }
 
+    fn memory_kind(&self) -> MemoryKind {
+        match self.context.emulated {
+            Some(_) => MemoryKind::Emulated,
+            None => MemoryKind::Cuda,
+        }
+    }
+
     fn allocates_beside_kernels(&self) -> bool {
         self.memory.allocates_by_stream()
+    }
+
+    /// CUDA's manual has them run beside kernels on devices that run several kernels at a time: as if they were kernels
+    /// themselves, for which kernels that wait for the host may leave no room.
+    fn copies_beside_kernels(&self) -> bool {
+        self.context.emulated.is_some()
     }
 
     fn clock_khz(&self) -> u32 {

@@ -59,7 +59,8 @@ use super::gpu::open::retry_if_lost;
 use super::gpu::reaper::CompletionReaper;
 use super::traced::traced;
 use super::{
-    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, MemoryKind, Module,
+    OpenOptions, Queue,
 };
 use crate::image::{Image, ImageError};
 
@@ -183,6 +184,13 @@ impl Device for HsaDevice {
 
     fn memory(&self) -> MemoryInfo {
         self.memory.info()
+    }
+
+    fn memory_kind(&self) -> MemoryKind {
+        match self.context.emulated {
+            Some(_) => MemoryKind::Emulated,
+            None => MemoryKind::Rocm,
+        }
     }
 
     fn clock_khz(&self) -> u32 {

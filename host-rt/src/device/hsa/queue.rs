@@ -14,6 +14,9 @@ use crate::device::{
     Queue, Running,
 };
 
+/// Bytes of a copy within the device that an engine makes.
+const WITHIN: usize = 512 << 10;
+
 /// A queue.
 pub(super) struct HsaQueue {
     /// Taken by the drop.
@@ -190,6 +193,22 @@ impl Queue for HsaQueue {
             self.stream()
                 .copy((to.0, agent), (from.0, agent), len, None, None)
         }
+    }
+
+    /// By the copy engines, which get all copies within the device of less than 1 MiB (see `copy`).
+    fn copy_beside_kernels(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        // All of the ranges: pieces alone might lie in several allocations.
+        self.check_range(to, len)?;
+        self.check_range(from, len)?;
+        (0..len as u64).step_by(WITHIN).try_for_each(|at| {
+            let piece = (len - at as usize).min(WITHIN);
+            self.copy_on_device(to + at, from + at, piece)
+        })
     }
 
     fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
