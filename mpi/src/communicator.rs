@@ -8,7 +8,7 @@ use mpi_calls::{ANY, Datatype, Operation};
 use crate::communication::Communication;
 use crate::element::MpiDatatype;
 use crate::error::MpiError;
-use crate::request::{Buffer, Request};
+use crate::request::{Buffer, Request, Words};
 
 /// All ranks; errors are returned.
 #[derive(Clone, Copy)]
@@ -24,12 +24,18 @@ unsafe impl Send for Communicator {}
 unsafe impl Sync for Communicator {}
 
 impl Communicator {
-    pub(crate) fn send(&self, to: u32, tag: u32, data: &[u8]) -> Result<Request, MpiError> {
-        let bytes = data.len();
+    /// Begins to send `bytes` bytes, which `buffer` returns.
+    pub(crate) fn send(
+        &self,
+        to: u32,
+        tag: u32,
+        bytes: usize,
+        buffer: impl FnOnce() -> Buffer,
+    ) -> Result<Request, MpiError> {
         let what = Communication::Send { to, tag, bytes };
         let (count, rank) = (count(what, bytes, "bytes")?, number(what, "rank", to)?);
         let tag = number(what, "tag", tag)?;
-        Request::begin(what, vec![Buffer::copy_of(data)], |at, request| {
+        Request::begin(what, vec![buffer()], |at, request| {
             // SAFETY: the memory has the bytes and belongs to MPI until the request is finished.
             unsafe {
                 ffi::MPI_Isend(
@@ -45,7 +51,14 @@ impl Communicator {
         })
     }
 
-    pub(crate) fn receive(&self, from: u32, tag: u32, bytes: usize) -> Result<Request, MpiError> {
+    /// Begins to receive at most `bytes` bytes, into what `buffer` returns.
+    pub(crate) fn receive(
+        &self,
+        from: u32,
+        tag: u32,
+        bytes: usize,
+        buffer: impl FnOnce() -> Buffer,
+    ) -> Result<Request, MpiError> {
         let what = Communication::Receive { from, tag, bytes };
         let count = count(what, bytes, "bytes")?;
         // SAFETY: MPI sets these, and nobody changes them.
@@ -60,7 +73,7 @@ impl Communicator {
         } else {
             number(what, "tag", tag)?
         };
-        Request::begin(what, vec![Buffer::new(bytes)], |at, request| {
+        Request::begin(what, vec![buffer()], |at, request| {
             // SAFETY: as in `send`.
             unsafe {
                 ffi::MPI_Irecv(
@@ -87,7 +100,7 @@ impl Communicator {
         let bytes = data.len();
         let what = Communication::Broadcast { root, bytes };
         let (count, root) = (count(what, bytes, "bytes")?, number(what, "rank", root)?);
-        Request::begin(what, vec![Buffer::copy_of(data)], |at, request| {
+        Request::begin(what, vec![Words::copy_of(data).into()], |at, request| {
             // SAFETY: as in `send`.
             unsafe { ffi::MPI_Ibcast(at[0], count, MpiDatatype::bytes(), root, self.raw, request) }
         })
@@ -116,7 +129,7 @@ impl Communicator {
         }
         let count = count(what, bytes / size, "elements")?;
         let root = root.map(|root| number(what, "rank", root)).transpose()?;
-        let buffers = vec![Buffer::copy_of(data), Buffer::new(bytes)];
+        let buffers = vec![Words::copy_of(data).into(), Words::new(bytes).into()];
         Request::begin(what, buffers, |at, request| {
             // SAFETY: both have the bytes of `count` elements, are aligned for them and belong to MPI until the request
             // is finished.

@@ -5,6 +5,7 @@ use std::io;
 
 use mpi::ffi;
 use mpi_calls::{Datatype, Operation};
+use revoff_host::device::DeviceError;
 use revoff_host::targets::count::Count;
 
 use crate::communication::Communication;
@@ -106,6 +107,15 @@ pub enum MpiError {
         message: u64,
         /// The most memory that they may take.
         most: u64,
+    },
+    /// A message that was received in device memory cannot be copied.
+    #[error("cannot copy a message from device memory: {0}")]
+    Device(#[from] DeviceError),
+    /// The environment's setting is invalid.
+    #[error("environment variable REVOFF_MPI_GPU={value:?}: 0, 1 or auto expected")]
+    Setting {
+        /// The value.
+        value: String,
     },
     /// MPI has ended.
     #[error("MPI has ended: wait for launches before `Mpi::finish`")]

@@ -73,6 +73,11 @@ impl<R> Kept<R> {
         number
     }
 
+    /// The request of that number.
+    pub(crate) fn find(&self, number: u64) -> Option<&R> {
+        self.requests.get(&number).map(|(request, _)| request)
+    }
+
     /// Removes and returns the request of that number, with its memory.
     pub(crate) fn take(&mut self, number: u64) -> Result<(R, Reserved), MpiError> {
         self.requests

@@ -31,6 +31,7 @@
 //! | `session` | starts and ends MPI |
 //! | `progress` | polls calls that wait |
 //! | `functions` | the host functions |
+//! | `on_device`, `gpu_memory` | their calls with messages in device memory, which MPI accesses itself |
 //! | `kept` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
 //! | `request` | a communication until its end |
@@ -43,7 +44,9 @@ mod communicator;
 mod element;
 mod error;
 mod functions;
+mod gpu_memory;
 mod kept;
+mod on_device;
 mod progress;
 mod request;
 mod session;

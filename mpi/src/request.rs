@@ -9,22 +9,59 @@ use mpi::Threading;
 use mpi::environment::threading_support;
 use mpi::ffi;
 use mpi_calls::Received;
+use revoff_host::StagingBuffer;
 
 use crate::communication::Communication;
 use crate::element::MpiDatatype;
 use crate::error::MpiError;
 
-/// Memory that MPI uses while a communication is under way: aligned for all elements.
-pub(crate) struct Buffer {
+/// Memory that MPI uses while a communication is under way.
+pub(crate) enum Buffer {
+    /// Of the host.
+    Host(Words),
+    /// Of a device, which MPI accesses itself.
+    Device(StagingBuffer),
+}
+
+impl From<Words> for Buffer {
+    fn from(words: Words) -> Self {
+        Self::Host(words)
+    }
+}
+
+impl Buffer {
+    /// For MPI.
+    fn as_mut_ptr(&mut self) -> *mut c_void {
+        match self {
+            Self::Host(words) => words.words.cast(),
+            Self::Device(buffer) => buffer.as_mut_ptr().cast(),
+        }
+    }
+
+    /// Copies its first bytes.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn read(&self, to: &mut [u8]) -> Result<(), MpiError> {
+        match self {
+            Self::Host(words) => to.copy_from_slice(&words.bytes()[..to.len()]),
+            Self::Device(buffer) => buffer.read(to)?,
+        }
+        Ok(())
+    }
+}
+
+/// Memory of the host, aligned for all elements.
+pub(crate) struct Words {
     /// The words, as a pointer: MPI writes to them while a `Request` moves.
     words: *mut [u64],
     bytes: usize,
 }
 
 // SAFETY: a buffer alone has the address of its memory, and nothing in that memory belongs to a thread.
-unsafe impl Send for Buffer {}
+unsafe impl Send for Words {}
 
-impl Buffer {
+impl Words {
     /// Of zeros.
     pub(crate) fn new(bytes: usize) -> Self {
         let words = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
@@ -41,12 +78,7 @@ impl Buffer {
         buffer
     }
 
-    /// For MPI.
-    pub(crate) fn as_mut_ptr(&mut self) -> *mut c_void {
-        self.words.cast()
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         // SAFETY: `words` is the allocation of `new`, of at least these bytes, all of which have values. MPI
         // does not write meanwhile: a buffer is in its `Request` until MPI has finished, and that lends it to nobody.
         unsafe { std::slice::from_raw_parts(self.words.cast(), self.bytes) }
@@ -58,7 +90,7 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for Words {
     fn drop(&mut self) {
         // SAFETY: made by `Box::into_raw` in `new`, and not freed since.
         drop(unsafe { Box::from_raw(self.words) });
@@ -99,6 +131,14 @@ impl Request {
                 buffers: Some(buffers),
             }),
             code => Err(MpiError::of(what, code)),
+        }
+    }
+
+    /// The device memory that it uses, if it uses such.
+    pub(crate) fn staging(&self) -> Option<&StagingBuffer> {
+        match self.buffers.as_deref()? {
+            [Buffer::Device(buffer)] => Some(buffer),
+            _ => None,
         }
     }
 

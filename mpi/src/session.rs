@@ -17,6 +17,7 @@ use revoff_fn::BoxFuture;
 use crate::communication::Communication;
 use crate::communicator::Communicator;
 use crate::error::MpiError;
+use crate::gpu_memory::{GpuMemory, Setting};
 use crate::kept::Kept;
 use crate::progress::{Message, is_done, is_done_soon, run};
 use crate::request::Request;
@@ -35,6 +36,8 @@ pub struct Mpi {
 /// What calls share.
 pub(crate) struct Shared {
     pub(crate) communicator: Communicator,
+    /// The memory of GPUs that MPI accesses.
+    pub(crate) gpu_memory: GpuMemory,
     /// Whether all threads may call MPI.
     is_thread_multiple: bool,
     thread: Sender<Message>,
@@ -65,6 +68,7 @@ impl Mpi {
     }
 
     fn start_with(threading: Threading) -> Result<Self, MpiError> {
+        let setting = Setting::read()?;
         let (to_thread, messages) = channel();
         let (started, is_started) = channel();
         // Without MPI_THREAD_MULTIPLE, only the thread that starts MPI may call it.
@@ -74,6 +78,7 @@ impl Mpi {
                 Ok((universe, communicator, is_thread_multiple)) => {
                     let shared = Arc::new(Shared {
                         communicator,
+                        gpu_memory: GpuMemory::ask(setting),
                         is_thread_multiple,
                         thread: to_thread,
                         inline: Mutex::default(),

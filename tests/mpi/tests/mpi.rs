@@ -3,12 +3,24 @@
 //! For each test this program starts itself by `mpirun`; a rank runs the kernel that its environment names.
 
 use std::env;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use revoff_host::{Functions, Grid, Image, Runtime};
+use revoff_build::BuildError;
+use revoff_build::device::{Assemblers, Toolchain};
+use revoff_host::{Functions, Grid, Image, Runtime, targets};
 use revoff_mpi::Mpi;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, registry};
 
 /// The kernel that a rank runs.
 const KERNEL: &str = "MPI_TESTS_KERNEL";
@@ -16,14 +28,55 @@ const KERNEL: &str = "MPI_TESTS_KERNEL";
 /// The environment variable of ranks where one thread makes all calls of MPI.
 const ONE_THREAD: &str = "MPI_TESTS_ONE_THREAD";
 
+/// The environment variable of ranks with their device; `host` if there is none.
+const DEVICE: &str = "MPI_TESTS_DEVICE";
+
+/// The environment variable of ranks with their image; that of `host` if there is none.
+const IMAGE: &str = "MPI_TESTS_IMAGE";
+
+/// The environment variable of ranks by which messages are not staged in device memory.
+const GPU: &str = "REVOFF_MPI_GPU";
+
+/// The environment variable with a folder with emulated drivers: for processes that load them, they are no emulated
+/// GPUs, but real ones.
+const DRIVER: &str = "MPI_TESTS_DRIVER";
+
 /// How the names of kernels in C begin.
 const IN_C: &str = "c_";
 
 /// A kernel that is launched when MPI has ended.
 const AFTER_THE_END: &str = "after_the_end";
 
-/// Words of a long message: more than any MPI sends at once.
+/// Words of a long message: more than any MPI sends at once, and not staged in the host's memory if MPI accesses a
+/// GPU's.
 const LONG: u64 = 1 << 17;
+
+/// Bytes of a message that may pass through the host's memory in any case.
+const SHORT: u64 = 64 << 10;
+
+/// A kernel that waits for a long message which nobody sends.
+const NEVER: &str = "long_never";
+
+/// Architectures of emulated GPUs.
+const ARCHES: [&str; 2] = ["sm_90", "gfx90a"];
+
+/// Kernels with long messages that end well, with ranks, and the bytes of copies within device memory of each rank:
+/// then no message passes through the host's memory.
+const LONG_RIGHT: &[(&str, u32, Option<u64>)] = &[
+    ("requests", 4, Some(2 * 8 * LONG)),
+    ("long_messages", 2, Some(2 * 8 * (LONG - 1000))),
+    ("long_place", 1, None),
+];
+
+/// Kernels with long messages that fail, as in `WRONG`, and the bytes of copies within device memory.
+const LONG_WRONG: &[(&str, &str, Option<u64>)] = &[
+    (
+        "long_too_long",
+        "a message of 1048576 bytes does not fit into 1048568 bytes: ",
+        Some(2 * 8 * LONG),
+    ),
+    (NEVER, "deadline", Some(0)),
+];
 
 /// Kernels that end well, with device threads of each rank.
 const RIGHT: &[(&str, u32)] = &[
@@ -58,6 +111,13 @@ const WRONG: &[(&str, u32, &str)] = &[
 const NO_ROOM: &str = "MPI requests that are not done take 3221227008 of at most 4294967296 bytes, no room for \
                        1073741824 bytes more: wait for some first";
 
+/// What MPI logs about a GPU whose memory it does not access.
+const STAGED: &str = "INFO: messages are staged in the host's memory, because this MPI reports no support for this \
+                      GPU's memory";
+
+/// What a rank says about copies that it must not make.
+const COPIES: &str = "wrong copies";
+
 /// What precedes the first failed call in the error of a kernel that has aborted itself, such as by a panic.
 const ABORTED: &str = "; before that, ";
 
@@ -84,7 +144,103 @@ fn main() -> ExitCode {
             tests.push(Trial::test(name(kernel), run));
         }
     }
+    for arch in ARCHES {
+        match build(arch) {
+            Ok(image) => tests.extend(on_gpu(arch, &image)),
+            Err(reason) => println!("SKIPPED device emu:{arch}: {reason}"),
+        }
+    }
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// Builds the kernels for an emulated GPU.
+fn build(arch: &str) -> Result<PathBuf, BuildError> {
+    let arch = targets::arch::find(arch).expect("is known");
+    let toolchain = Toolchain::find(&[arch])?;
+    let assemblers = Assemblers::find()?;
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(arch.name);
+    let built = revoff_build::device::build(&toolchain, &assemblers, &kernels, arch, &folder)?;
+    let file = folder.join("kernels.offload");
+    revoff_build::write_file(&file, &[built], None)?;
+    Ok(file)
+}
+
+/// The tests with an emulated GPU, whose memory every MPI accesses.
+fn on_gpu(arch: &str, image: &Path) -> Vec<Trial> {
+    let device = format!("emu:{arch}");
+    let environment = [
+        (DEVICE, device.clone()),
+        (IMAGE, image.display().to_string()),
+    ];
+    let mut tests = vec![];
+    let mut add =
+        |name: String, kernel: &'static str, ranks, is_expected: IsExpected, more: &[_]| {
+            for one_thread in [false, true] {
+                let threads = if one_thread { "_on_one_thread" } else { "" };
+                let name = format!("{name}{threads}");
+                let mut environment = environment.to_vec();
+                environment.extend_from_slice(more);
+                let run = move || check_in(kernel, ranks, one_thread, &environment, is_expected);
+                tests.push(Trial::test(name, run));
+            }
+        };
+    for &(kernel, ranks, _) in LONG_RIGHT {
+        add(format!("{arch}_{kernel}"), kernel, ranks, ends_well, &[]);
+    }
+    for &(kernel, ..) in LONG_WRONG {
+        add(format!("{arch}_{kernel}"), kernel, 1, fails_as_listed, &[]);
+    }
+    add(
+        format!("{arch}_off"),
+        "requests",
+        1,
+        ends_well,
+        &[(GPU, "0".to_owned())],
+    );
+    let (device, library) = match arch.starts_with("gfx") {
+        false => ("cuda:0", "libcuda.so.1"),
+        true => ("hsa:0", "libhsa-runtime64.so.1"),
+    };
+    match env::var(DRIVER) {
+        Ok(driver) => {
+            let more = [
+                (DEVICE, device.to_owned()),
+                ("LD_LIBRARY_PATH", driver),
+                ("REVOFF_EMU_ARCH", arch.to_owned()),
+            ];
+            let name = format!("{arch}_is_not_supported");
+            add(name, "requests", 1, logs_once, &more);
+        }
+        Err(_) => {
+            println!("SKIPPED device {device}: {DRIVER} names no folder with an emulated {library}")
+        }
+    }
+    tests
+}
+
+/// Whether a rank has ended as it must.
+type IsExpected = fn(&Output) -> bool;
+
+fn ends_well(output: &Output) -> bool {
+    output.status.success() && !stderr(output).contains(STAGED)
+}
+
+fn fails_as_listed(output: &Output) -> bool {
+    let errors = stderr(output);
+    let mut texts = LONG_WRONG.iter().map(|&(_, text, _)| text);
+    !output.status.success()
+        && texts.any(|text| errors.contains(text))
+        && !errors.contains(ABORTED)
+        && !errors.contains(COPIES)
+}
+
+fn logs_once(output: &Output) -> bool {
+    output.status.success() && stderr(output).matches(STAGED).count() == 1
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Runs a kernel on several ranks, and checks how they end.
@@ -92,6 +248,17 @@ fn check(
     kernel: &str,
     ranks: u32,
     one_thread: bool,
+    is_expected: impl Fn(&Output) -> bool,
+) -> Result<(), Failed> {
+    check_in(kernel, ranks, one_thread, &[], is_expected)
+}
+
+/// The same, with more environment variables.
+fn check_in(
+    kernel: &str,
+    ranks: u32,
+    one_thread: bool,
+    environment: &[(&str, String)],
     is_expected: impl Fn(&Output) -> bool,
 ) -> Result<(), Failed> {
     let program = env::current_exe()?;
@@ -104,6 +271,7 @@ fn check(
             (KERNEL, kernel),
         ])
         .envs(one_thread.then_some((ONE_THREAD, "1")))
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .args(["-n", &ranks.to_string()])
         .arg(program)
         .output()?;
@@ -112,6 +280,69 @@ fn check(
     }
     let text = String::from_utf8_lossy(&output.stderr);
     Err(format!("{kernel}, {}: {text}", output.status).into())
+}
+
+/// Fails unless so many bytes were copied within device memory and few others; for `None`, unless it is the other way
+/// round.
+fn check_copies(within: Option<u64>) -> Result<(), String> {
+    // Relaxed: the launch has ended, and its calls.
+    let [on_device, to_host] = COPIED.each_ref().map(|bytes| bytes.load(Ordering::Relaxed));
+    let is_right = match within {
+        Some(bytes) => on_device == bytes && to_host < SHORT,
+        None => on_device == 0 && to_host > SHORT,
+    };
+    let text = || format!("{COPIES}: {on_device} bytes on the device, {to_host} from or to it");
+    if is_right { Ok(()) } else { Err(text()) }
+}
+
+/// Bytes of copies within device memory, and of those between it and the host.
+static COPIED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Counts copies, and prints what MPI logs.
+struct Seen;
+
+impl<S: Subscriber> Layer<S> for Seen {
+    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        let mut copy = Copy::default();
+        span.record(&mut copy);
+        if span.metadata().name() == "copy" {
+            let place = usize::from(copy.direction != "copy on device");
+            // Relaxed: a number alone.
+            COPIED[place].fetch_add(copy.bytes, Ordering::Relaxed);
+        }
+    }
+
+    #[expect(clippy::print_stderr, reason = "the test reads it")]
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target().starts_with("revoff_mpi") {
+            let level = *event.metadata().level();
+            let mut print = |field: &Field, value: &dyn Debug| {
+                if field.name() == "message" {
+                    eprintln!("{level}: {value:?}");
+                }
+            };
+            event.record(&mut print);
+        }
+    }
+}
+
+/// The fields of a copy's span.
+#[derive(Default)]
+struct Copy {
+    direction: String,
+    bytes: u64,
+}
+
+impl Visit for Copy {
+    fn record_u64(&mut self, _: &Field, bytes: u64) {
+        self.bytes = bytes;
+    }
+
+    fn record_str(&mut self, _: &Field, direction: &str) {
+        direction.clone_into(&mut self.direction);
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
 }
 
 /// What each rank does.
@@ -133,13 +364,18 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut functions = Functions::new();
     mpi.add_to(&mut functions)?;
-    let runtime = Runtime::builder("host")
-        .deadline(Duration::from_secs(5))
+    let device = env::var(DEVICE).unwrap_or_else(|_| "host".to_owned());
+    registry().with(Seen).init();
+    // Emulated GPUs are slow: only a kernel that never ends reaches its deadline.
+    let deadline = if name.ends_with("never") { 5 } else { 300 };
+    let runtime = Runtime::builder(&device)
+        .deadline(Duration::from_secs(deadline))
         .build()?;
     let image = match name.starts_with(IN_C) {
         false => env!("REVOFF_IMAGE_MPI"),
         true => env!("REVOFF_IMAGE_MPI_C"),
     };
+    let image = env::var(IMAGE).unwrap_or_else(|_| image.to_owned());
     let program = runtime.load(&Image::open(image)?, &functions)?;
     let mut mpi = Some(mpi);
     let mut finish = || mpi.take().map_or(Ok(()), Mpi::finish);
@@ -150,7 +386,11 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         program.kernel(name)?
     };
     let wrong = WRONG.iter().map(|&(kernel, threads, _)| (kernel, threads));
-    let mut kernels = RIGHT.iter().copied().chain(wrong);
+    let long = LONG_RIGHT.iter().map(|&(kernel, _, bytes)| (kernel, bytes));
+    let long = long.chain(LONG_WRONG.iter().map(|&(kernel, _, bytes)| (kernel, bytes)));
+    let long: Vec<_> = long.collect();
+    let on_gpu = long.iter().map(|&(kernel, _)| (kernel, 1));
+    let mut kernels = RIGHT.iter().copied().chain(wrong).chain(on_gpu);
     let (_, threads) = kernels
         .find(|&(kernel, _)| kernel == name)
         .ok_or("the test has no such kernel")?;
@@ -165,10 +405,21 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
             return Err(format!("line {} of kernels.c found a wrong result", line[0]).into());
         }
         ended
-    } else if name == "requests" {
+    } else if let Some(&(_, copied)) = long.iter().find(|&&(kernel, _)| kernel == name) {
         let memory = runtime.alloc(2 * 8 * LONG)?;
+        let before = runtime.memory().used;
         // SAFETY: the kernel takes these, and the memory lives until it has ended.
-        unsafe { kernel.launch(grid, &[&memory, &LONG])? }.wait()
+        let ended = unsafe { kernel.launch(grid, &[&memory, &LONG])? }.wait();
+        let is_accessible = device.starts_with("emu") && env::var_os(GPU).is_none();
+        check_copies(copied.filter(|_| is_accessible))?;
+        if name == NEVER && is_accessible {
+            // The call has been given up, but MPI may write to its memory still.
+            thread::sleep(Duration::from_millis(200));
+            if runtime.memory().used < before + 8 * LONG {
+                return Err(format!("{COPIES}: the memory of a message was freed").into());
+            }
+        }
+        ended
     } else {
         // SAFETY: the kernel takes no parameters.
         unsafe { kernel.launch(grid, &[])? }.wait()

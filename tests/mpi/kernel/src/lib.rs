@@ -10,6 +10,7 @@ use mpi_calls::{
     mpi_wait, rank, recv, reduce, send, sendrecv, size,
 };
 use revoff_device::thread;
+use revoff_fn::zerocopy::IntoBytes;
 
 revoff_device::image!();
 
@@ -64,6 +65,97 @@ pub unsafe fn requests(memory: *mut u64, count: u64) {
     for (i, word) in come.iter().enumerate() {
         assert_eq!(*word, u64::from(previous) << 32 | i as u64);
     }
+}
+
+/// Long messages between two ranks, in `2 * count` words of memory.
+#[revoff_device::kernel]
+pub unsafe fn long_messages(memory: *mut u64, count: u64) {
+    const UNCHANGED: u64 = 7;
+    let count = count as usize;
+    // SAFETY: the launcher provides twice as many words.
+    let (data, come) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(memory, count),
+            core::slice::from_raw_parts_mut(memory.add(count), count),
+        )
+    };
+    let me = rank().unwrap();
+    let other = 1 - me;
+    for (i, word) in data.iter_mut().enumerate() {
+        *word = u64::from(me) << 32 | i as u64;
+    }
+    come.fill(UNCHANGED);
+    // It is shorter than the place for it.
+    let part = &data[..count - 1000];
+    if me == 0 {
+        send(other, 1, part).unwrap();
+    }
+    let received = recv(other, 1, come).unwrap();
+    if me == 1 {
+        send(other, 1, part).unwrap();
+    }
+    assert_eq!((received.from, received.tag), (other, 1));
+    assert_eq!(received.bytes, 8 * part.len() as u64);
+    for (i, word) in come.iter().enumerate() {
+        let sent = u64::from(other) << 32 | i as u64;
+        let is_part = i < part.len();
+        assert_eq!(*word, if is_part { sent } else { UNCHANGED });
+    }
+    // A place for a long message that gets a short one, which arrives in memory of the thread.
+    let request = mpi_irecv(other, 2, 8 * count as u64).unwrap();
+    send(other, 2, &[me]).unwrap();
+    let mut short = [0u8; 4];
+    let received = mpi_wait(request, &mut short).unwrap();
+    assert_eq!((received.bytes, u32::from_le_bytes(short)), (4, other));
+}
+
+/// Receives less than was sent, of long messages, in `2 * count` words of memory.
+#[revoff_device::kernel]
+pub unsafe fn long_too_long(memory: *mut u64, count: u64) {
+    let count = count as usize;
+    // SAFETY: the launcher provides twice as many words.
+    let (data, come) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(memory, count),
+            core::slice::from_raw_parts_mut(memory.add(count), count),
+        )
+    };
+    let me = rank().unwrap();
+    // Begun with as much, but waited for with less.
+    let request = mpi_irecv(me, 2, 8 * count as u64).unwrap();
+    let sending = isend(me, 2, data).unwrap();
+    let short = &mut come[..count - 1];
+    assert!(mpi_wait(request, short.as_mut_bytes()).is_err());
+    sending.wait().unwrap();
+    let sending = isend(me, 3, data).unwrap();
+    assert!(recv(me, 3, &mut come[..count - 1]).is_err());
+    let _ = sending.wait();
+}
+
+/// A place for a short message, which arrives at a long one, in `2 * count` words of memory.
+#[revoff_device::kernel]
+pub unsafe fn long_place(memory: *mut u64, count: u64) {
+    const UNCHANGED: u64 = 7;
+    // SAFETY: the launcher provides twice as many words.
+    let come = unsafe { core::slice::from_raw_parts_mut(memory, count as usize) };
+    come.fill(UNCHANGED);
+    let me = rank().unwrap();
+    let request = mpi_irecv(me, 3, 8).unwrap();
+    let sending = isend(me, 3, &[5u64]).unwrap();
+    let received = mpi_wait(request, come.as_mut_bytes()).unwrap();
+    sending.wait().unwrap();
+    assert_eq!((received.bytes, come[0]), (8, 5));
+    for word in &come[1..] {
+        assert_eq!(*word, UNCHANGED);
+    }
+}
+
+/// Waits for a long message that nobody sends.
+#[revoff_device::kernel]
+pub unsafe fn long_never(memory: *mut u64, count: u64) {
+    // SAFETY: the launcher provides twice as many words.
+    let come = unsafe { core::slice::from_raw_parts_mut(memory, count as usize) };
+    let _ = recv(ANY, 5, come);
 }
 
 /// All ranks together, one thread of each.

@@ -1,0 +1,151 @@
+//! Which memory MPI accesses itself.
+
+use std::env;
+use std::ffi::c_int;
+use std::sync::Once;
+
+use libloading::os::unix::{Library, Symbol};
+use revoff_host::DeviceCall;
+use revoff_host::device::MemoryKind;
+
+use crate::error::MpiError;
+
+/// The variable with the setting.
+const VARIABLE: &str = "REVOFF_MPI_GPU";
+
+/// The least bytes of a message that is staged in device memory: fewer are copied to the host faster than device memory
+/// is allocated. Estimated, not measured: an allocation and a copy on a GPU take some 10 microseconds each, in which a
+/// bus moves about as many bytes.
+const LARGE: usize = 256 << 10;
+
+/// MPICH's numbers of kinds of GPUs.
+const MPIX_GPU_SUPPORT_CUDA: c_int = 0;
+const MPIX_GPU_SUPPORT_HIP: c_int = 2;
+
+/// When messages may be staged in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// Never.
+    Off,
+    /// If MPI accesses it, and copies there go on while kernels wait.
+    Auto,
+    /// If MPI accesses it.
+    On,
+}
+
+impl Setting {
+    /// That of the environment.
+    ///
+    /// # Errors
+    /// The variable has another value.
+    pub(crate) fn read() -> Result<Self, MpiError> {
+        let value = env::var_os(VARIABLE).unwrap_or_default();
+        match value.to_str() {
+            Some("" | "auto") => Ok(Self::Auto),
+            Some("0") => Ok(Self::Off),
+            Some("1") => Ok(Self::On),
+            _ => Err(MpiError::Setting {
+                value: value.to_string_lossy().into_owned(),
+            }),
+        }
+    }
+}
+
+/// The memory that MPI accesses itself, beside the host's. That of emulated GPUs is the host's memory, at other
+/// addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GpuMemory {
+    pub(crate) setting: Setting,
+    pub(crate) cuda: bool,
+    pub(crate) rocm: bool,
+}
+
+/// In whose memory the messages of a device are staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Staging {
+    Device,
+    Host,
+    /// The host's, which users might not expect, for this reason.
+    HostBecause(&'static str),
+}
+
+impl GpuMemory {
+    /// What MPI, which has started, says.
+    pub(crate) fn ask(setting: Setting) -> Self {
+        Self {
+            setting,
+            cuda: query(MPIX_GPU_SUPPORT_CUDA) || is_true("MPIX_Query_cuda_support"),
+            rocm: query(MPIX_GPU_SUPPORT_HIP)
+                || is_true("MPIX_Query_rocm_support")
+                || is_true("MPIX_Query_hip_support"),
+        }
+    }
+
+    /// Whether the message of a call is staged in device memory.
+    pub(crate) fn stages(&self, call: &DeviceCall<'_>, bytes: usize) -> bool {
+        if bytes < LARGE {
+            return false;
+        }
+        match self.staging(call.memory_kind(), call.copies_beside_kernels()) {
+            Staging::Device => true,
+            Staging::Host => false,
+            Staging::HostBecause(reason) => {
+                static LOGGED: Once = Once::new();
+                LOGGED.call_once(|| {
+                    tracing::info!("messages are staged in the host's memory, because {reason}");
+                });
+                false
+            }
+        }
+    }
+
+    fn staging(&self, memory: MemoryKind, copies_beside_kernels: bool) -> Staging {
+        let is_accessible = match memory {
+            MemoryKind::Emulated => true,
+            MemoryKind::Cuda => self.cuda,
+            MemoryKind::Rocm => self.rocm,
+            // Nothing is gained there.
+            _ => return Staging::Host,
+        };
+        match self.setting {
+            Setting::Off => Staging::Host,
+            _ if !is_accessible => Staging::HostBecause(
+                "this MPI reports no support for this GPU's memory: a GPU-aware MPI accesses it itself",
+            ),
+            Setting::Auto if !copies_beside_kernels => Staging::HostBecause(
+                "copies within this GPU may wait for kernels that wait for the host: if kernels leave room for others, \
+                 set REVOFF_MPI_GPU=1",
+            ),
+            Setting::Auto | Setting::On => Staging::Device,
+        }
+    }
+}
+
+/// Asks MPICH, from version 4 on.
+fn query(gpu: c_int) -> bool {
+    type Query = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
+    let mut is_supported = 0;
+    // SAFETY: it is MPICH's function of this name, which has this type.
+    let function = unsafe { find::<Query>("MPIX_GPU_query_support") };
+    // SAFETY: MPI has started; it writes to the place.
+    function.is_some_and(|function| unsafe { function(gpu, &mut is_supported) } == 0)
+        && is_supported != 0
+}
+
+/// Asks by a function that Open MPI has, and MPICH too.
+fn is_true(name: &str) -> bool {
+    type Query = unsafe extern "C" fn() -> c_int;
+    // SAFETY: a function of MPI of such a name has this type.
+    let function = unsafe { find::<Query>(name) };
+    // SAFETY: MPI has started.
+    function.is_some_and(|function| unsafe { function() } != 0)
+}
+
+/// A function of the libraries that are loaded.
+///
+/// # Safety
+/// If there is one of this name, `T` is its type.
+unsafe fn find<T>(name: &str) -> Option<Symbol<T>> {
+    // SAFETY: the caller's promise.
+    unsafe { Library::this().get(name).ok() }
+}
