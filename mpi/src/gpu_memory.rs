@@ -149,3 +149,38 @@ unsafe fn find<T>(name: &str) -> Option<Symbol<T>> {
     // SAFETY: the caller's promise.
     unsafe { Library::this().get(name).ok() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_staged_where_mpi_and_the_user_allow_it() {
+        let of = |setting, memory, copies_beside_kernels| {
+            let mpi = GpuMemory {
+                setting,
+                cuda: true,
+                rocm: false,
+            };
+            mpi.staging(memory, copies_beside_kernels)
+        };
+        for copies in [false, true] {
+            for setting in [Setting::Off, Setting::Auto, Setting::On] {
+                assert_eq!(of(setting, MemoryKind::Host, copies), Staging::Host);
+            }
+            for kind in [MemoryKind::Emulated, MemoryKind::Cuda, MemoryKind::Rocm] {
+                assert_eq!(of(Setting::Off, kind, copies), Staging::Host);
+            }
+            assert_eq!(of(Setting::On, MemoryKind::Cuda, copies), Staging::Device);
+            for setting in [Setting::Auto, Setting::On] {
+                let rocm = of(setting, MemoryKind::Rocm, copies);
+                assert!(matches!(rocm, Staging::HostBecause(why) if why.contains("no support")));
+            }
+        }
+        for kind in [MemoryKind::Emulated, MemoryKind::Cuda] {
+            assert_eq!(of(Setting::Auto, kind, true), Staging::Device);
+        }
+        let waits = of(Setting::Auto, MemoryKind::Cuda, false);
+        assert!(matches!(waits, Staging::HostBecause(why) if why.contains(VARIABLE)));
+    }
+}

@@ -18,7 +18,7 @@ use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::*;
 use crate::base::env::Env;
-use crate::device::{self, DeviceAddr, Fill};
+use crate::device::{self, DeviceAddr, DeviceError, Fill};
 
 /// The sequence number before the first, or the first ticket.
 const SEQ: u32 = 7;
@@ -413,4 +413,29 @@ fn only_memory_that_a_call_may_write_is_written_in_place() {
     // Not allocated.
     access.device.free(address);
     assert!(!in_place(address, true) && !in_place(address, false));
+}
+
+#[test]
+fn only_memory_that_a_call_may_use_is_copied_on_the_device() {
+    let access = TestWire::new(WireKind::NATIVE).access;
+    let [buffer, data] = [1, 2].map(|_| access.device.alloc(4096, Fill::Zeros).unwrap());
+    let mut copier = access.copier();
+    let store = |copier: &mut Copier, to| {
+        let started = copier.store_on_device(to, buffer, 64);
+        copier.finish().unwrap();
+        started.is_ok()
+    };
+    assert!(store(&mut copier, data));
+    let reservation = access.reserved.reserve(DeviceAddr(data.0 + 32), 8);
+    assert!(!store(&mut copier, data));
+    drop(reservation);
+    assert!(store(&mut copier, data));
+    // Not allocated, as a whole or at its end.
+    assert!(!store(&mut copier, DeviceAddr(data.0 + 4096 - 32)));
+    access.device.free(data);
+    assert!(!store(&mut copier, data));
+    let fetched = copier.fetch_on_device(buffer, data, 64);
+    assert!(matches!(fetched, Err(DeviceError::Unreachable { .. })));
+    let wraps = copier.fetch_on_device(buffer, DeviceAddr(u64::MAX - 8), 64);
+    assert!(matches!(wraps, Err(DeviceError::Unreachable { .. })));
 }
