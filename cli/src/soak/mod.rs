@@ -183,12 +183,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 /// Launches on a runtime of its own.
-fn soak(
-    report: &mut Report,
-    options: &Options,
-    image: &Image,
-    setup: Setup,
-) -> anyhow::Result<()> {
+fn soak(report: &mut Report, options: &Options, image: &Image, setup: Setup) -> anyhow::Result<()> {
     let Setup { wire, grid, .. } = setup;
     let ledger = Arc::new(Ledger::new(grid.teams * grid.threads));
     let builder = Runtime::builder(&options.device).wire(wire).deadline(HUNG);
