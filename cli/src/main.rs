@@ -26,8 +26,10 @@ use crate::options::{Command, Options};
 const SHOWN: &str = "revoff_host::base::output=error";
 
 fn main() -> ExitCode {
+    // First, before there are threads.
+    revoff_isolate::init(&[run::isolated::JOB]);
     if let Err(error) = revoff_log::show(Some(SHOWN)) {
-        return output::failed(&anyhow::anyhow!(error));
+        return output::failed(&anyhow::anyhow!(error)).into();
     }
     let options = match Options::try_parse() {
         Ok(options) => options,
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
     };
     match command(&options.command) {
         Ok(status) => status,
-        Err(error) => output::failed(&error),
+        Err(error) => output::failed(&error).into(),
     }
 }
 
@@ -48,7 +50,7 @@ fn command(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Devices(options) => devices::run(options),
         Command::Emulate(options) => return emulate::run(options),
         Command::Inspect(options) => inspect::run(options),
-        Command::Run(options) => run::run(options),
+        Command::Run(options) => return run::run(options).map(ExitCode::from),
         Command::Bench(options) => bench::run(options),
         Command::Soak(options) => return soak::run(options),
         Command::Top(options) => top::run(options),

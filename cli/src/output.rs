@@ -5,9 +5,11 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use revoff_host::{LaunchError, RuntimeError};
+use revoff_isolate::Error as Isolated;
 use serde::Serialize;
 
 use crate::error::MissingFunction;
+use crate::run::isolated::send_status;
 
 /// The kernel, or a call that it made, failed.
 const KERNEL_FAILED: u8 = 1;
@@ -45,12 +47,12 @@ pub(crate) fn note(lines: &str) {
     eprint!("{lines}");
 }
 
-/// Ends the command after an error.
-pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
+/// Reports an error; returns the exit status.
+pub(crate) fn failed(error: &anyhow::Error) -> u8 {
     // The reader of the answer has closed the pipe: not a failure.
     let is_closed = |e: &io::Error| e.kind() == ErrorKind::BrokenPipe;
     if error.downcast_ref::<io::Error>().is_some_and(is_closed) {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     let is_deadline = |cause: &(dyn std::error::Error + 'static)| {
         matches!(
@@ -66,8 +68,12 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
         cause.is::<LaunchError>()
             || cause.is::<MissingFunction>()
             || matches!(cause.downcast_ref(), Some(RuntimeError::Launch(_)))
+            || matches!(
+                cause.downcast_ref(),
+                Some(Isolated::Killed { .. } | Isolated::Exited { .. })
+            )
     });
-    ExitCode::from(if is_launch { KERNEL_FAILED } else { BAD_INPUT })
+    if is_launch { KERNEL_FAILED } else { BAD_INPUT }
 }
 
 /// Ends the command after an invalid command line, or a request for help.
@@ -86,6 +92,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 /// Ends the command immediately, without waiting for kernels.
 pub(crate) fn abandon(message: &str) -> ! {
     say(message);
+    send_status(KERNEL_FAILED);
     // SAFETY: ends the process without destructors and exit handlers, which have nothing to save.
     unsafe { libc::_exit(KERNEL_FAILED.into()) }
 }

@@ -3,11 +3,12 @@
 mod arg;
 mod functions;
 mod heap;
+pub(crate) mod isolated;
 mod kernel;
 pub(crate) mod program;
 mod traced;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -27,6 +28,7 @@ unless options restrict them. Its exit status is that of this command.
   revoff run
   revoff run --device emu -- program arguments < input > output
   revoff run --allow-read data --allow-net localhost:8080
+  revoff run --isolated --allow-read data
 
 With an image, this runs a kernel.
 
@@ -53,7 +55,7 @@ Examples:
 
 Images for the `host` device and libraries for --functions are code that runs in
 this process with your rights, from the moment they are loaded: name only those
-that you would run as a program. Nothing checks that parameters and functions in
+that you would run as a program, or run them with --isolated. Nothing checks that parameters and functions in
 C have the types that the other side expects. The number and size of parameters
 is checked where the image describes its kernel.
 
@@ -103,6 +105,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LIBRARY", requires = "image")]
     functions: Vec<PathBuf>,
 
+    /// Run in a process of its own, with no files but those that this command line names, and no
+    /// network unless --allow-net names a host. A crash of it is an error
+    #[arg(long)]
+    isolated: bool,
+
     /// Print one JSON object about the run, after the output of the kernel and its functions
     #[arg(long, requires = "image")]
     json: bool,
@@ -116,19 +123,22 @@ pub(crate) struct Options {
     program: program::Options,
 }
 
-/// Runs the image that the options name, or the program in this folder.
-pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+/// Runs the image that the options name, or the program in this folder. Returns the exit status.
+pub(crate) fn run(options: &Options) -> anyhow::Result<u8> {
     match &options.image {
         Some(image) if image.try_exists().is_ok_and(|exists| !exists) => bail!(
             "there is no image {}; arguments of the program in this folder follow `--`",
             image.display()
         ),
+        _ if options.isolated => isolated::run(options),
+        _ => run_here(options, None).map(|()| 0),
+    }
+}
+
+/// Runs it in this process: the image that the options name, or `program`, or the program in this folder.
+fn run_here(options: &Options, program: Option<&Path>) -> anyhow::Result<()> {
+    match &options.image {
         Some(image) => kernel::run(options, image),
-        None => program::run(
-            &options.device,
-            options.wire,
-            options.trace,
-            &options.program,
-        ),
+        None => program::run(options, program),
     }
 }

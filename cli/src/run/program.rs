@@ -10,14 +10,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use revoff_build::device::Toolchain;
 use revoff_build::program::{self, StdTarget};
-use revoff_host::shared_abi::wire::WireKind;
 use revoff_host::targets::DeviceArch;
 use revoff_host::targets::arch;
 use revoff_host::{Functions, Image, ProgramLimits, Services};
+use revoff_isolate::Sandbox;
 
 use super::arg;
 use super::heap;
-use super::traced::Traced;
 
 /// How to build and run a program.
 #[derive(Debug, Args)]
@@ -114,14 +113,10 @@ pub(crate) struct Limits {
 /// its PTX for newer ones.
 const NVIDIA: &str = "sm_70";
 
-/// Builds the program and runs it. Returns only after an error: a program that ends is the end of this
+/// Runs the program, which is built first unless `built` is its image. Returns only after an error: a program that ends is the end of this
 /// process, with the same status.
-pub(super) fn run(
-    device: &str,
-    wire: Option<WireKind>,
-    traced: Option<Traced>,
-    options: &Options,
-) -> anyhow::Result<()> {
+pub(super) fn run(run: &super::Options, built: Option<&Path>) -> anyhow::Result<()> {
+    let (device, options) = (&run.device, &run.program);
     let limits = ProgramLimits {
         threads: options.limits.warps,
         heap: options.limits.heap,
@@ -129,26 +124,41 @@ pub(super) fn run(
         heap_statistics: options.heap_stats,
     };
     let mut builder = limits.runtime(device);
-    if let Some(wire) = wire {
+    if let Some(wire) = run.wire {
         builder = builder.wire(wire);
     }
-    if let Some(traced) = traced {
+    if let Some(traced) = run.trace {
         traced.check(limits.threads, 1, "--warps")?;
         builder = builder.trace(traced.to_stderr());
     }
     let runtime = builder.build()?;
-    let image = match &options.program {
-        Some(image) => image.clone(),
-        None => {
-            let (toolchain, target, source) = options.source.for_device(device, &runtime.arch())?;
-            program::build(&toolchain, target, &source, options.bin.as_deref())?.image
-        }
+    let image = match built {
+        Some(image) => image.to_owned(),
+        None => options.image(device, &runtime.arch())?,
     };
-    let services = options.limits.services(&image, &options.arguments)?;
+    let is_restricted = run.isolated || options.limits.is_restricted();
+    let services = options
+        .limits
+        .services(&image, &options.arguments, is_restricted)?;
     let image = Image::open(&image)?;
     let launch = services.launch(&runtime, &image, Functions::new(), &limits)?;
     launch.wait()?;
     bail!("the program ended without an exit status");
+}
+
+impl Options {
+    /// The image that the options name, or that of the program, which is built for the device.
+    pub(super) fn image(&self, device: &str, device_arch: &DeviceArch) -> anyhow::Result<PathBuf> {
+        if let Some(image) = &self.program {
+            return Ok(image.clone());
+        }
+        let (toolchain, target, source) = self.source.for_device(device, device_arch)?;
+        Ok(program::build(&toolchain, target, &source, self.bin.as_deref())?.image)
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
 }
 
 impl Source {
@@ -215,7 +225,12 @@ fn find_crate_folder() -> anyhow::Result<PathBuf> {
 
 impl Limits {
     /// What a program may do.
-    fn services(&self, image: &Path, arguments: &[OsString]) -> anyhow::Result<Arc<Services>> {
+    fn services(
+        &self,
+        image: &Path,
+        arguments: &[OsString],
+        is_restricted: bool,
+    ) -> anyhow::Result<Arc<Services>> {
         let mut all = vec![image.as_os_str().to_owned()];
         all.extend(arguments.iter().cloned());
         let mut builder = Services::builder()
@@ -223,7 +238,7 @@ impl Limits {
             .environment(env::vars_os())
             .program(image)
             .on_exit(exit);
-        if !self.is_restricted() {
+        if !is_restricted {
             builder = builder
                 .allow_all_files()
                 .allow_all_network()
@@ -242,6 +257,23 @@ impl Limits {
             builder = builder.allow_commands();
         }
         Ok(builder.build()?)
+    }
+
+    /// Grants the files and the network that the services may reach.
+    pub(super) fn grant(&self, mut sandbox: Sandbox) -> Sandbox {
+        for folder in &self.allow_read {
+            sandbox = sandbox.read(folder);
+        }
+        for folder in &self.allow_write {
+            sandbox = sandbox.write(folder);
+        }
+        if !self.allow_net.is_empty() {
+            sandbox = sandbox.network();
+        }
+        if self.allow_run {
+            sandbox = sandbox.commands();
+        }
+        sandbox
     }
 
     pub(crate) fn is_restricted(&self) -> bool {
@@ -302,6 +334,8 @@ fn exit(status: i32, services: &Services) {
     let heap = services.heap().unwrap_or_default();
     // Nobody may read it any more.
     let _ = io::stderr().write_all(heap::report(&heap, status).as_bytes());
+    // What a parent sees of it, too.
+    super::isolated::send_status(status.to_le_bytes()[0]);
     // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
     // threads. They have nothing to save: services buffer no output.
     unsafe { libc::_exit(status) }

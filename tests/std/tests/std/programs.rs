@@ -160,15 +160,39 @@ fn restricted_programs_see_no_files() {
     for (options, wanted) in [
         (&["--deny-all"][..], "Permission denied"),
         (&["--allow-read", "."], "Permission denied"),
+        (&["--isolated"], "Permission denied"),
+        (&["--isolated", "--allow-read", "."], "Permission denied"),
     ] {
         let output = run(on("host", options).args(["--", "files"]).arg(&folder.0));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(101), "{}", shown(&output));
         assert!(errors.contains(wanted), "{errors}");
     }
-    let mut allowed = on("host", &["--allow-write"]);
-    let output = run(allowed.arg(&folder.0).args(["--", "files"]).arg(&folder.0));
-    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    for (device, options) in [
+        ("host", &["--allow-write"][..]),
+        ("host", &["--isolated", "--allow-write"]),
+        ("emu", &["--isolated", "--allow-write"]),
+    ] {
+        let folder = Folder::new("allowed");
+        let mut allowed = on(device, options);
+        let output = run(allowed.arg(&folder.0).args(["--", "files"]).arg(&folder.0));
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    }
+}
+
+/// A process of its own takes nothing from a program that needs no files.
+#[test]
+fn isolated_programs_do_the_same() {
+    let allowed = ["--isolated", "--allow-net", "localhost", "--allow-run"];
+    for device in devices(&["host", "emu"]) {
+        for check in ["text", "input", "exit", "panic", "threads", "net", "pipes"] {
+            let [plain, isolated] = [&[][..], &allowed].map(|options| {
+                let output = run(on(&device, options).args(["--", check]));
+                (output.status.code(), output.stdout)
+            });
+            assert_eq!(plain, isolated, "{device}: {check}");
+        }
+    }
 }
 
 /// As many threads as the program has may wait in calls, each for another one.
@@ -193,12 +217,21 @@ fn restricted_programs_use_only_allowed_hosts() {
     for (options, wanted) in [
         (&[][..], expected("Ok(())", "Ok(())", "Ok(())")),
         (&["--deny-all"], expected(DENIED, DENIED, DENIED)),
+        (&["--isolated"], expected(DENIED, DENIED, DENIED)),
         (&["--allow-read", "."], expected(DENIED, DENIED, DENIED)),
         (&["--allow-write", "."], expected(DENIED, DENIED, DENIED)),
         (&["--allow-run"], expected(DENIED, DENIED, DENIED)),
         (
             &["--allow-net", &address],
             expected("Ok(())", DENIED, DENIED),
+        ),
+        (
+            &["--isolated", "--allow-net", &address],
+            expected("Ok(())", DENIED, DENIED),
+        ),
+        (
+            &["--isolated", "--allow-net", "localhost"],
+            expected("Ok(())", "Ok(())", "Ok(())"),
         ),
         (
             &["--allow-net", "127.0.0.1", "--deny-all"],

@@ -1,0 +1,103 @@
+//! `--isolated`: the run has a process of its own, with the files and the network that the command line names.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use revoff_host::device;
+use revoff_host::env::Env;
+use revoff_isolate::{Isolated, Job, JobError, Sandbox};
+
+use super::Options;
+use super::arg::Arg;
+use crate::options::Command;
+use crate::output;
+
+/// What the process runs: the same command line.
+pub(crate) const JOB: Job = Job::new("run", serve);
+
+/// Variables that have the program write a file, or open a socket, of its own.
+const REFUSED: [&str; 2] = ["REVOFF_TRACE", "REVOFF_METRICS"];
+
+/// Devices that need the driver of a GPU.
+const GPUS: [&str; 3] = ["cuda", "hsa", "auto"];
+
+/// Runs the image, or the program in this folder, in a process of its own; returns its exit status.
+pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    for variable in REFUSED {
+        ensure!(
+            env::var_os(variable).is_none_or(|value| value.is_empty()),
+            "{variable} is set, but an isolated process has no such file: unset it, or leave out --isolated"
+        );
+    }
+    let mut sandbox = Sandbox::new();
+    let kind = options.device.split(':').next().unwrap_or_default();
+    if GPUS.contains(&kind) {
+        sandbox = sandbox.gpus();
+    }
+    let mut program = OsString::new();
+    if let Some(image) = &options.image {
+        for image in options.link.iter().chain([image]) {
+            sandbox = sandbox.image(image);
+        }
+        for library in &options.functions {
+            sandbox = sandbox.image(library);
+        }
+        for arg in &options.args {
+            sandbox = grant(sandbox, arg)?;
+        }
+    } else {
+        let device = device::open(&options.device, &Env::read()?)?;
+        let image = options.program.image(&options.device, &device.arch())?;
+        sandbox = options.program.limits().grant(sandbox.image(&image));
+        program = image.into_os_string();
+    }
+    let result = JOB.run(&sandbox, program.as_bytes())?;
+    match result.as_slice() {
+        [status] => Ok(*status),
+        _ => anyhow::bail!("the isolated process sent no exit status"),
+    }
+}
+
+/// Grants access to the file of a parameter. One that is written exists from now on.
+fn grant(sandbox: Sandbox, arg: &Arg) -> anyhow::Result<Sandbox> {
+    Ok(match arg {
+        Arg::Value(_) | Arg::Buffer(_) => sandbox,
+        Arg::File(path) => sandbox.read(path),
+        Arg::InOut(path) => sandbox.write(path),
+        Arg::Out(_, path) => {
+            let file = OpenOptions::new().append(true).create(true).open(path);
+            file.with_context(|| format!("cannot write {}", path.display()))?;
+            sandbox.write(path)
+        }
+    })
+}
+
+/// Runs in the process.
+fn serve(isolated: Isolated) -> Result<Vec<u8>, JobError> {
+    // Before the first thread that writes to the log.
+    revoff_log::show(Some(crate::SHOWN))?;
+    if let Some(missing) = &isolated.report.missing {
+        output::say(&format!("isolated with less: {missing}"));
+    }
+    let Command::Run(options) = crate::options::Options::try_parse()?.command else {
+        return Err("the process was started by another command".into());
+    };
+    let program = Path::new(OsStr::from_bytes(&isolated.input));
+    let program = (!isolated.input.is_empty()).then_some(program);
+    let status = match super::run_here(&options, program) {
+        Ok(()) => 0,
+        Err(error) => output::failed(&error),
+    };
+    Ok(vec![status])
+}
+
+/// Sends an exit status to the process that waits for this one, if this one is isolated. The caller ends it.
+pub(crate) fn send_status(status: u8) {
+    // A parent that is gone does not need it.
+    let _ = revoff_isolate::send_result(&[status]);
+}

@@ -1,0 +1,120 @@
+//! `revoff run --isolated`: native code that is broken, or reaches for what it was not given.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Ended, image, revoff, run, scratch};
+use serde_json::Value;
+
+/// Kernels without a declaration, whose parameter is the address of a number.
+const KERNELS: &str = r#"
+#include <fcntl.h>
+#include <stdlib.h>
+
+void fine(void **p) { **(long **)p[0] += 42; }
+void crashes(void **p) { volatile int *volatile null = 0; (void)p; *null = 1; }
+void aborts(void **p) { (void)p; abort(); }
+void exits(void **p) { (void)p; exit(0); }
+void opens(void **p) { **(long **)p[0] = open("/etc/passwd", O_RDONLY); }
+"#;
+
+/// An image with these kernels, in a folder of its own.
+fn broken(name: &str) -> (PathBuf, PathBuf) {
+    let folder = scratch(name);
+    let (source, image) = (folder.join("broken.c"), folder.join("broken.so"));
+    fs::write(&source, KERNELS).expect("written");
+    image::link_alone(&source, &image);
+    (folder, image)
+}
+
+fn isolated(image: &Path, kernel: &str) -> Command {
+    let mut command = revoff();
+    command
+        .args(["run", "--isolated", "--kernel", kernel])
+        .arg(image);
+    command
+}
+
+fn number(path: &Path) -> i64 {
+    let bytes = fs::read(path).expect("a result");
+    i64::from_ne_bytes(bytes.try_into().expect("8 bytes"))
+}
+
+#[test]
+fn results_and_output_are_those_of_a_plain_run() {
+    let folder = scratch("isolated-hello");
+    let sums = folder.join("sums");
+    let hello = image::hello();
+    let mut command = isolated(&hello.image, "hello");
+    command.args(["--threads", "2", "--json", "--functions"]);
+    command.arg(&hello.functions);
+    let answer = run(command.arg(format!("out:16:{}", sums.display()))).answer();
+    let (lines, json) = answer.split_once('{').expect("JSON");
+    assert_eq!(lines.matches("hello from a device thread").count(), 2);
+    let report: Value = serde_json::from_str(&format!("{{{json}")).expect("JSON");
+    assert_eq!(report["requests"], 4);
+    assert_eq!(
+        fs::read(&sums).expect("the sums"),
+        120u64.to_ne_bytes().repeat(2)
+    );
+}
+
+#[test]
+fn files_of_parameters_are_the_only_ones() {
+    let (folder, image) = broken("isolated-files");
+    let result = folder.join("result");
+    let parameter = |form: &str| format!("{form}{}", result.display());
+    let ended = run(isolated(&image, "opens").arg(parameter("out:8:")));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(number(&result), -1, "it has opened a file");
+    // A plain run opens it: otherwise the above would show nothing.
+    let plain = ["run", "--kernel", "opens"];
+    let ended = run(revoff().args(plain).arg(&image).arg(parameter("out:8:")));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(number(&result) > 2);
+    let ended = run(isolated(&image, "fine").arg(parameter("inout:")));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(number(&result) > 44);
+}
+
+#[test]
+fn a_process_that_ends_early_is_an_error_of_the_launch() {
+    let (folder, image) = broken("isolated-broken");
+    let failed = |kernel: &str| -> Ended {
+        let result = format!("out:8:{}", folder.join("result").display());
+        let ended = run(isolated(&image, kernel).arg(result));
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        assert!(ended.stderr.contains("broken.so"), "{}", ended.stderr);
+        ended
+    };
+    for (kernel, words) in [
+        ("crashes", "was killed by SIGSEGV"),
+        ("aborts", "was killed by SIGABRT"),
+        ("exits", "exited with status 0 before its job ended"),
+    ] {
+        let ended = failed(kernel);
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let (folder, image) = broken("isolated-refused");
+    let missing = folder.join("missing").display().to_string();
+    let fine = || isolated(&image, "fine");
+    run(fine().arg(format!("file:{missing}"))).refused(&[&missing, "that exists"]);
+    run(fine().args(["--functions", &missing])).refused(&[&missing, "that exists"]);
+    run(fine().arg(format!("out:8:{missing}/x"))).refused(&["cannot write", &missing]);
+    run(fine().arg("x:1")).refused(&["no form `x`"]);
+    for variable in ["REVOFF_TRACE", "REVOFF_METRICS"] {
+        let file = folder.join("file");
+        run(fine().arg("buf:8").env(variable, file)).refused(&[variable, "--isolated"]);
+    }
+    // As if it were started by hand.
+    let mut command = revoff();
+    let ended = run(command.arg("devices").env("REVOFF_ISOLATED_JOB", "7:8:9"));
+    assert_eq!(ended.code, Some(2), "{}", ended.stdout);
+}
