@@ -22,13 +22,10 @@ use clap::{CommandFactory, Parser};
 
 use crate::options::{Command, Options};
 
-/// The default log filter: only lost output, which nothing else reports.
-const SHOWN: &str = "revoff_host::base::output=error";
-
 fn main() -> ExitCode {
     // First, before there are threads.
     revoff_isolate::init(&[run::isolated::JOB]);
-    if let Err(error) = revoff_log::show(Some(SHOWN)) {
+    if let Err(error) = revoff_log::show(Some(output::SHOWN)) {
         return output::failed(&anyhow::anyhow!(error)).into();
     }
     let options = match Options::try_parse() {

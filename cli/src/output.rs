@@ -9,7 +9,9 @@ use revoff_isolate::Error as Isolated;
 use serde::Serialize;
 
 use crate::error::MissingFunction;
-use crate::run::isolated::send_status;
+
+/// The default log filter: only lost output, which nothing else reports.
+pub(crate) const SHOWN: &str = "revoff_host::base::output=error";
 
 /// The kernel, or a call that it made, failed.
 const KERNEL_FAILED: u8 = 1;
@@ -87,6 +89,12 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // Help, or the version: an answer. The reader may have closed the pipe.
     let _ = error.print();
     ExitCode::SUCCESS
+}
+
+/// Sends an exit status to the process that waits for this one, if this one is isolated. The caller ends it.
+pub(crate) fn send_status(status: u8) {
+    // A parent that is gone does not need it.
+    let _ = revoff_isolate::send_result(&[status]);
 }
 
 /// Ends the command immediately, without waiting for kernels.

@@ -40,6 +40,7 @@ pub mod package;
 mod piece;
 pub mod pieces;
 pub mod program;
+mod replace;
 mod script;
 mod sources;
 mod version_script;

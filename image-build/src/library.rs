@@ -1,11 +1,11 @@
 //! Shared objects that programs load by the names of others' libraries: the emulated drivers, and plugins.
 
 use std::fs;
-use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::error::{BuildError, io_at};
+use crate::replace::replace;
 use crate::version_script::{STAYS_LOADED, link_with_versions};
 
 /// A library.
@@ -66,17 +66,4 @@ impl Library {
             None => Ok(fs::copy(built, new).map(drop)),
         })
     }
-}
-
-/// Makes a file beside another one, which it then replaces.
-fn replace(
-    path: &Path,
-    make: impl FnOnce(&Path) -> Result<io::Result<()>, BuildError>,
-) -> Result<(), BuildError> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{}", std::process::id()));
-    let new = Path::new(&new);
-    make(new)?
-        .and_then(|()| fs::rename(new, path))
-        .map_err(io_at(path))
 }

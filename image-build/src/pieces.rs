@@ -10,6 +10,7 @@ use crate::error::{BuildError, io_at};
 use crate::host::host_library;
 use crate::package;
 use crate::program::cache;
+use crate::replace;
 use crate::sources::{installed, sources};
 
 /// The headers for C.
@@ -90,18 +91,10 @@ pub fn put(image: &DeviceImage, pieces: &Path) -> Result<(), BuildError> {
     files.into_iter().try_for_each(|file| copy(file, &folder))
 }
 
-/// Copies a file to a folder, unless its content is there. A compiler that reads the folder at that time finds the old
-/// file or the new one.
+/// Copies a file to a folder, unless its content is there. A compiler may be reading the folder.
 fn copy(file: &Path, folder: &Path) -> Result<(), BuildError> {
     let name = file.file_name().unwrap_or_default();
-    let to = folder.join(name);
     let content = fs::read(file).map_err(io_at(file))?;
-    if fs::read(&to).is_ok_and(|old| old == content) {
-        return Ok(());
-    }
-    let new = folder.join(format!("{}.{}", name.display(), std::process::id()));
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&new, content))
-        .and_then(|()| fs::rename(&new, &to))
-        .map_err(io_at(&to))
+    fs::create_dir_all(folder).map_err(io_at(folder))?;
+    replace::write(&folder.join(name), &content)
 }

@@ -14,10 +14,15 @@ use revoff_isolate::{Isolated, Job, JobError, Sandbox};
 
 use super::Options;
 use super::arg::Arg;
-use crate::options::Command;
 use crate::output;
 
 /// What the process runs: the same command line.
+#[derive(Parser)]
+enum CommandLine {
+    Run(Options),
+}
+
+/// What the process is started for.
 pub(crate) const JOB: Job = Job::new("run", serve);
 
 /// Variables that have the program write a file, or open a socket, of its own.
@@ -80,13 +85,11 @@ fn grant(sandbox: Sandbox, arg: &Arg) -> anyhow::Result<Sandbox> {
 /// Runs in the process.
 fn serve(isolated: Isolated) -> Result<Vec<u8>, JobError> {
     // Before the first thread that writes to the log.
-    revoff_log::show(Some(crate::SHOWN))?;
+    revoff_log::show(Some(output::SHOWN))?;
     if let Some(missing) = &isolated.report.missing {
         output::say(&format!("isolated with less: {missing}"));
     }
-    let Command::Run(options) = crate::options::Options::try_parse()?.command else {
-        return Err("the process was started by another command".into());
-    };
+    let CommandLine::Run(options) = CommandLine::try_parse()?;
     let program = Path::new(OsStr::from_bytes(&isolated.input));
     let program = (!isolated.input.is_empty()).then_some(program);
     let status = match super::run_here(&options, program) {
@@ -94,10 +97,4 @@ fn serve(isolated: Isolated) -> Result<Vec<u8>, JobError> {
         Err(error) => output::failed(&error),
     };
     Ok(vec![status])
-}
-
-/// Sends an exit status to the process that waits for this one, if this one is isolated. The caller ends it.
-pub(crate) fn send_status(status: u8) {
-    // A parent that is gone does not need it.
-    let _ = revoff_isolate::send_result(&[status]);
 }

@@ -17,6 +17,7 @@ use revoff_isolate::Sandbox;
 
 use super::arg;
 use super::heap;
+use crate::output;
 
 /// How to build and run a program.
 #[derive(Debug, Args)]
@@ -335,7 +336,7 @@ fn exit(status: i32, services: &Services) {
     // Nobody may read it any more.
     let _ = io::stderr().write_all(heap::report(&heap, status).as_bytes());
     // What a parent sees of it, too.
-    super::isolated::send_status(status.to_le_bytes()[0]);
+    output::send_status(status.to_le_bytes()[0]);
     // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
     // threads. They have nothing to save: services buffer no output.
     unsafe { libc::_exit(status) }

@@ -16,6 +16,7 @@ use super::target::StdTarget;
 use crate::device::{Toolchain, clean, code_flags, small_code_flags};
 use crate::error::{BuildError, io_at};
 use crate::messages;
+use crate::replace::{self, replace};
 use crate::sources::sources;
 
 /// The environment variable that names the folder in which standard libraries are kept.
@@ -94,7 +95,8 @@ impl Sysroot {
         }
 
         let specification = folder.join("revoff.json");
-        fs::write(&specification, specified).map_err(io_at(&specification))?;
+        // Compilers of other processes read it, and run the linker, without the lock.
+        replace::write(&specification, specified.as_bytes())?;
         let mut flags = match target {
             // For backtraces.
             StdTarget::Host => vec!["-Cforce-frame-pointers=yes".to_owned()],
@@ -253,9 +255,13 @@ fn metadata(path: &Path) -> Result<String, BuildError> {
 
 /// Writes a script and makes it executable.
 fn write_program(path: &Path, text: &str) -> Result<(), BuildError> {
-    fs::write(path, text)
-        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)))
-        .map_err(io_at(path))
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let executable = fs::Permissions::from_mode(0o755);
+    replace(path, |new| {
+        Ok(fs::write(new, text).and_then(|()| fs::set_permissions(new, executable)))
+    })
 }
 
 /// The folder for standard libraries.
