@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use revoff_host::{LaunchError, RuntimeError};
-use revoff_isolate::Error as Isolated;
+use revoff_isolate::Error as IsolationError;
 use serde::Serialize;
 
 use crate::error::MissingFunction;
@@ -72,7 +72,7 @@ pub(crate) fn failed(error: &anyhow::Error) -> u8 {
             || matches!(cause.downcast_ref(), Some(RuntimeError::Launch(_)))
             || matches!(
                 cause.downcast_ref(),
-                Some(Isolated::Killed { .. } | Isolated::Exited { .. })
+                Some(IsolationError::Killed { .. } | IsolationError::Exited { .. })
             )
     });
     if is_launch { KERNEL_FAILED } else { BAD_INPUT }

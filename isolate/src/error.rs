@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::signals;
 
@@ -58,9 +59,9 @@ pub enum Error {
     #[error("no job can run: call `revoff_isolate::init` with the jobs at the start of `main`")]
     NotInitialized,
 
-    /// The isolated process could not be started.
-    #[error("cannot start a process for the isolated job `{job}`: {source}")]
-    Start {
+    /// The isolated process could not be started, or waited for.
+    #[error("no process runs the isolated job `{job}`: {source}")]
+    System {
         /// The job's name.
         job: &'static str,
         /// The system's error.
@@ -95,6 +96,17 @@ pub enum Error {
         process: String,
         /// The error's text.
         message: String,
+    },
+
+    /// The isolated process has not ended in time.
+    #[error(
+        "{process} was stopped: it has not ended within {limit:?} (raise `Sandbox::time_limit`)"
+    )]
+    TimeLimit {
+        /// The process: its images and its job.
+        process: String,
+        /// The limit.
+        limit: Duration,
     },
 
     /// The isolated process sent more than it may.

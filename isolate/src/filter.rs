@@ -1,8 +1,8 @@
 //! The system calls that a sandbox refuses, by a filter of the kernel (seccomp).
 //!
 //! Files and the network are left to the other mechanisms where these suffice. The filter refuses what
-//! acts on other processes, on the machine, on namespaces and on the filter's own conditions, and
-//! sockets other than those of a network that is granted.
+//! acts on other processes, on the machine, on namespaces and on the filter's own conditions,
+//! sockets other than those of a network that is granted, and calls that are newer than this list.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub(crate) struct Policy {
     pub(crate) commands: bool,
     /// Whether the process is in namespaces of its own.
     pub(crate) namespaces: bool,
+    /// Whether a file may be changed.
+    pub(crate) writes: bool,
     /// Whether signals are restricted already.
     pub(crate) signals: bool,
 }
@@ -34,7 +36,7 @@ const PROCESSES: &[i64] = &[
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
-    // Only the C libraries of the past need it; its thread's process cannot be checked.
+    // Its thread's process cannot be checked. The GNU C library does without it.
     libc::SYS_tkill,
 ];
 
@@ -56,6 +58,7 @@ const SYSTEM: &[i64] = &[
     libc::SYS_fspick,
     libc::SYS_init_module,
     libc::SYS_kexec_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_keyctl,
     libc::SYS_lookup_dcookie,
     libc::SYS_mount,
@@ -94,6 +97,13 @@ const SYSTEM: &[i64] = &[
     libc::SYS_ustat,
 ];
 
+/// The number that libc lacks for some architectures.
+const KEXEC_FILE_LOAD: i64 = if cfg!(target_arch = "x86_64") {
+    320
+} else {
+    294
+};
+
 /// Calls that landlock does not restrict, and read-only mounts do: changes of a file's permissions,
 /// owner, times and attributes.
 const METADATA: &[i64] = &[
@@ -123,17 +133,33 @@ const METADATA: &[i64] = &[
     libc::SYS_utimes,
 ];
 
-/// Objects outside of the file system by which processes of a user meet.
-const SYSTEM_V: &[i64] = &[
+/// Calls that namespaces restrict, and landlock does not: objects outside of the file system by which
+/// processes of a user meet, and events of files that cannot be read.
+const OUTSIDE: &[i64] = &[
+    libc::SYS_inotify_add_watch,
     libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    // Objects that exist have numbers, which are found by trying.
+    libc::SYS_msgctl,
     libc::SYS_msgget,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_semctl,
     libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
     libc::SYS_shmget,
 ];
 
 /// Calls that programs make only after asking whether they exist: they get `ENOSYS`. The flags of the
 /// first cannot be checked; the second makes other calls without the filter.
 const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_io_uring_setup];
+
+/// The newest call that was looked at for these lists. Newer ones get `ENOSYS`, too, as do those of x32, whose
+/// architecture is that of x86-64 and whose numbers are larger.
+const NEWEST: u32 = libc::SYS_mseal as u32;
 
 /// `CLONE_NEW*`, without `CLONE_NEWTIME`, which only `clone3` has.
 const CLONE_NEW: u64 = (libc::CLONE_NEWNS
@@ -151,8 +177,34 @@ const SIOCSPGRP: u64 = 0x8902;
 /// Of `asm-generic/fcntl.h`.
 const F_SETOWN_EX: libc::c_int = 15;
 
-/// Requests of `ioctl` that put input into a terminal, or have signals sent.
-const REQUESTS: [u64; 4] = [libc::TIOCSTI, libc::TIOCLINUX, FIOSETOWN, SIOCSPGRP];
+/// Requests of `ioctl` that put input into a terminal, or change it for others, or have signals sent.
+const REQUESTS: &[u64] = &[
+    libc::TIOCSTI,
+    libc::TIOCLINUX,
+    libc::TIOCSETD,
+    libc::TIOCSPGRP,
+    libc::TCSETS,
+    libc::TCSETSW,
+    libc::TCSETSF,
+    libc::TCSETS2,
+    libc::TCSETSW2,
+    libc::TCSETSF2,
+    libc::TCSETA,
+    libc::TCSETAW,
+    libc::TCSETAF,
+    FIOSETOWN,
+    SIOCSPGRP,
+];
+
+/// Requests of `ioctl` that change attributes of a file, even one that is open for reading.
+const ATTRIBUTES: [u64; 2] = [FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR];
+
+/// Of Linux's `linux/fs.h`, for 64 bits.
+const FS_IOC_SETFLAGS: u64 = 0x4008_6602;
+const FS_IOC_FSSETXATTR: u64 = 0x401c_5820;
+
+/// `IOPRIO_WHO_PROCESS`, of `linux/ioprio.h`.
+const IOPRIO_WHO_PROCESS: u64 = 1;
 
 /// Installs the filter for this thread and those that it creates.
 ///
@@ -171,16 +223,12 @@ pub(crate) fn install(policy: Policy) -> Result<(), String> {
             .map_err(|error| error.to_string())?;
         apply_filter(&program).map_err(failed)?;
     }
-    #[cfg(target_arch = "x86_64")]
-    apply_filter(&without_x32()).map_err(failed)?;
-    Ok(())
+    apply_filter(&without_newer()).map_err(failed)
 }
 
-/// Refuses the calls of x32, whose numbers are others, and whose architecture is the same.
-#[cfg(target_arch = "x86_64")]
-fn without_x32() -> BpfProgram {
-    use libc::{BPF_ABS, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W};
-    const X32: u32 = 0x4000_0000;
+/// Refuses the calls after [`NEWEST`].
+fn without_newer() -> BpfProgram {
+    use libc::{BPF_ABS, BPF_JGT, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W};
     let statement = |code: u32, jt, jf, k| seccompiler::sock_filter {
         code: code as u16,
         jt,
@@ -190,7 +238,7 @@ fn without_x32() -> BpfProgram {
     vec![
         // The call's number is the first word that a filter sees.
         statement(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
-        statement(BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32),
+        statement(BPF_JMP | BPF_JGT | BPF_K, 0, 1, NEWEST),
         statement(
             BPF_RET | BPF_K,
             0,
@@ -208,7 +256,12 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     let mut calls = Calls::new();
     let mut tables = vec![PROCESSES, SYSTEM];
     if !policy.namespaces {
-        tables.extend([METADATA, SYSTEM_V]);
+        tables.push(OUTSIDE);
+    }
+    // The streams, and the executable, are on mounts that are not read-only.
+    let is_metadata_allowed = policy.namespaces && policy.writes;
+    if !is_metadata_allowed {
+        tables.push(METADATA);
     }
     for call in tables.into_iter().flatten() {
         calls.insert(*call, Vec::new());
@@ -238,6 +291,12 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     ] {
         refuse_if(call, &[(argument, Ne, 0), (argument, Ne, pid)])?;
     }
+    for (call, of_process) in [
+        (libc::SYS_setpriority, u64::from(libc::PRIO_PROCESS)),
+        (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
+    ] {
+        refuse_if(call, &[(0, Ne, of_process)])?;
+    }
     // Landlock knows which processes started which; the filter knows only this one.
     if !policy.signals || !policy.commands {
         for call in [
@@ -252,17 +311,35 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     for command in [libc::F_SETOWN, F_SETOWN_EX] {
         refuse_if(libc::SYS_fcntl, &[(1, Eq, command as u64)])?;
     }
-    for request in REQUESTS {
-        refuse_if(libc::SYS_ioctl, &[(1, Eq, request)])?;
+    let attributes = ATTRIBUTES.iter().filter(|_| !is_metadata_allowed);
+    for request in REQUESTS.iter().chain(attributes) {
+        refuse_if(libc::SYS_ioctl, &[(1, Eq, *request)])?;
+    }
+    if is_metadata_allowed {
+        // No file may run with the rights of the user who owns it.
+        let mut modes = vec![
+            (libc::SYS_fchmod, 1),
+            (libc::SYS_fchmodat, 2),
+            (libc::SYS_fchmodat2, 2),
+        ];
+        #[cfg(target_arch = "x86_64")]
+        modes.push((libc::SYS_chmod, 1));
+        for (call, mode) in modes {
+            for bit in [libc::S_ISUID, libc::S_ISGID].map(u64::from) {
+                refuse_if(call, &[(mode, MaskedEq(bit), bit)])?;
+            }
+        }
     }
     // The process ends with its parent.
     let death_signal = libc::PR_SET_PDEATHSIG as u64;
     refuse_if(libc::SYS_prctl, &[(0, Eq, death_signal)])?;
 
     let thread = libc::CLONE_THREAD as u64;
+    // A process that is the parent's child would stay when this one ends.
+    let forbidden = CLONE_NEW | libc::CLONE_PARENT as u64;
     for flag in (0..u64::BITS)
         .map(|bit| 1 << bit)
-        .filter(|flag| CLONE_NEW & flag != 0)
+        .filter(|flag| forbidden & flag != 0)
     {
         refuse_if(libc::SYS_clone, &[(0, MaskedEq(flag), flag)])?;
     }
@@ -276,6 +353,7 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     if policy.network {
         refuse_if(libc::SYS_socket, &other)?;
     }
+    refuse_if(libc::SYS_socketpair, &[(0, Ne, libc::AF_UNIX as u64)])?;
     // Connected streams cannot be connected elsewhere; datagrams could be sent anywhere.
     const KIND: u64 = 0xf;
     let stream = libc::SOCK_STREAM as u64;
@@ -301,12 +379,13 @@ mod tests {
     /// An empty list of rules refuses a call always: none may be added to it afterwards.
     #[test]
     fn a_call_is_refused_always_or_by_rules() {
-        for bits in 0..16 {
+        for bits in 0..32 {
             let policy = Policy {
                 network: bits & 1 != 0,
                 commands: bits & 2 != 0,
                 namespaces: bits & 4 != 0,
                 signals: bits & 8 != 0,
+                writes: bits & 16 != 0,
             };
             let calls = refused_calls(policy).expect("valid rules");
             for call in PROCESSES.iter().chain(SYSTEM) {
@@ -314,7 +393,10 @@ mod tests {
             }
             assert_eq!(calls[&libc::SYS_socket].is_empty(), !policy.network);
             assert_eq!(calls.contains_key(&libc::SYS_execve), !policy.commands);
-            assert_eq!(calls.contains_key(&libc::SYS_fchmod), !policy.namespaces);
+            let is_always = |call| calls.get(&call) == Some(&vec![]);
+            let is_metadata_allowed = policy.namespaces && policy.writes;
+            assert_eq!(is_always(libc::SYS_fchmod), !is_metadata_allowed);
+            assert_eq!(is_always(libc::SYS_shmat), !policy.namespaces);
         }
     }
 }

@@ -30,7 +30,10 @@ pub(crate) struct Entry {
 }
 
 /// Files of the system that code needs in order to run at all: shared libraries, devices without
-/// state, the process's own folder in /proc, and the properties of processors.
+/// state, the process's own files in /proc, and the properties of processors.
+///
+/// Of its own folder in /proc, `exe` and `task` are missing: by these, the process could change the
+/// permissions of the program.
 const BASE: &[(&str, Access)] = &[
     ("/lib", Access::Read),
     ("/lib32", Access::Read),
@@ -44,9 +47,17 @@ const BASE: &[(&str, Access)] = &[
     ("/dev/null", Access::Write),
     ("/dev/zero", Access::Write),
     ("/dev/full", Access::Write),
-    ("/dev/random", Access::Read),
-    ("/dev/urandom", Access::Read),
-    ("/proc/self", Access::Write),
+    ("/dev/random", Access::Write),
+    ("/dev/urandom", Access::Write),
+    ("/proc/self/auxv", Access::Read),
+    ("/proc/self/cgroup", Access::Read),
+    ("/proc/self/cmdline", Access::Read),
+    // Images are loaded by it.
+    ("/proc/self/fd", Access::Read),
+    ("/proc/self/maps", Access::Read),
+    ("/proc/self/stat", Access::Read),
+    ("/proc/self/statm", Access::Read),
+    ("/proc/self/status", Access::Read),
     ("/proc/cpuinfo", Access::Read),
     ("/proc/meminfo", Access::Read),
     ("/sys/devices/system/cpu", Access::Read),
@@ -74,6 +85,7 @@ const COMMANDS: &[(&str, Access)] = &[
 /// What the drivers of GPUs read, besides the devices.
 const GPUS: &[(&str, Access)] = &[
     ("/sys", Access::Read),
+    ("/proc/self", Access::Read),
     ("/proc/devices", Access::Read),
     ("/proc/driver", Access::Read),
     ("/proc/modules", Access::Read),
@@ -82,7 +94,7 @@ const GPUS: &[(&str, Access)] = &[
 ];
 
 /// The system's files for a sandbox; those that do not exist are left out.
-pub(crate) fn of_system(network: bool, commands: bool, gpus: bool) -> Vec<Grant> {
+pub(crate) fn system_grants(network: bool, commands: bool, gpus: bool) -> Vec<Grant> {
     let tables = [
         (true, BASE),
         (network, NETWORK),
@@ -161,7 +173,7 @@ pub(crate) fn resolve<'a>(
 }
 
 /// The path of an absolute one below another root.
-pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn rebase(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 

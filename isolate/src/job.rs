@@ -11,8 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
@@ -20,15 +21,15 @@ use rustix::process::{
 };
 
 use crate::error::Error;
-use crate::message::{self, Outcome};
+use crate::message::{self, Outcome, Reply};
 use crate::sandbox::{Report, Sandbox};
 
-/// The variable that makes a process run a job: the descriptors of its order and of its reply, and the
+/// The variable that makes a process run a job: the descriptors of its request and of its reply, and the
 /// process that waits for it.
-const MARK: &str = "REVOFF_ISOLATED_JOB";
+const JOB_VARIABLE: &str = "REVOFF_ISOLATED_JOB";
 
-/// The exit status of a process that cannot read its order.
-const NO_ORDER: i32 = 2;
+/// The exit status of a process that cannot read its request.
+const NO_REQUEST: i32 = 2;
 
 /// A job runs only in programs whose `main` sends the process of the job to it.
 static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
@@ -95,40 +96,43 @@ impl Job {
     ///
     /// # Errors
     /// [`Error::Killed`] if a signal ended the process, [`Error::Exited`] if the process exited on the
-    /// way, [`Error::Job`] if the function returned an error or panicked; errors of the sandbox.
+    /// way, [`Error::Job`] if the function returned an error or panicked, [`Error::TimeLimit`] and
+    /// [`Error::ResultTooLarge`] if it exceeded a limit; errors of the sandbox.
     pub fn run(&self, sandbox: &Sandbox, input: &[u8]) -> Result<Vec<u8>, Error> {
         // Relaxed: nothing else is published by it.
         if !IS_INITIALIZED.load(Ordering::Relaxed) {
             return Err(Error::NotInitialized);
         }
         sandbox.check()?;
-        let limit = sandbox.max_result.unwrap_or(Sandbox::MAX_RESULT);
-        let order = message::encode(self.name, sandbox, input);
-        let (mut process, reply) = start(&order).map_err(|source| Error::Start {
+        let limit = sandbox.limit();
+        let end = sandbox
+            .time_limit
+            .and_then(|limit| Instant::now().checked_add(limit));
+        let request = message::encode(self.name, sandbox, input);
+        let system = |source| Error::System {
             job: self.name,
             source,
-        })?;
-        let received = receive(&process.0, reply, message::reply_size(limit));
-        let bytes = match received {
-            Ok(Some(bytes)) => bytes,
-            // Dropping the process kills it.
-            Ok(None) => {
+        };
+        // An error drops the process, which kills it.
+        let (mut process, reply) = start(&request).map_err(system)?;
+        let received = receive(&process.0, reply, message::reply_size(limit), end);
+        let process_name = || sandbox.process(self.name);
+        let bytes = match received.map_err(system)? {
+            Received::Reply(bytes) => bytes,
+            Received::TooMuch => {
                 return Err(Error::ResultTooLarge {
-                    process: sandbox.process(self.name),
+                    process: process_name(),
                     limit,
                 });
             }
-            Err(source) => {
-                return Err(Error::Start {
-                    job: self.name,
-                    source,
+            Received::Late => {
+                return Err(Error::TimeLimit {
+                    process: process_name(),
+                    limit: sandbox.time_limit.unwrap_or_default(),
                 });
             }
         };
-        let status = process.0.wait().map_err(|source| Error::Start {
-            job: self.name,
-            source,
-        })?;
+        let status = process.0.wait().map_err(system)?;
         self.result(sandbox, status, message::read_reply(bytes))
     }
 
@@ -136,25 +140,37 @@ impl Job {
         &self,
         sandbox: &Sandbox,
         status: ExitStatus,
-        reply: Option<(Outcome, Vec<u8>)>,
+        reply: Option<Reply>,
     ) -> Result<Vec<u8>, Error> {
         let process = sandbox.process(self.name);
+        let outcome = match reply {
+            Some(Reply::Refused(message)) => return Err(Error::Refused { message }),
+            Some(Reply::Entered(report, outcome)) => {
+                if let Some(missing) = report.missing {
+                    tracing::warn!(process, "weaker isolation: {missing}");
+                }
+                outcome
+            }
+            None => None,
+        };
         if let Some(signal) = status.signal() {
             return Err(Error::Killed { process, signal });
         }
-        let Some((outcome, bytes)) = reply else {
-            let status = status.code().unwrap_or_default();
-            return Err(Error::Exited { process, status });
-        };
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         match outcome {
-            Outcome::Done => Ok(bytes),
-            Outcome::Failed => Err(Error::Job {
+            Some((Outcome::Done, result)) => match result.len() > sandbox.limit() {
+                true => Err(Error::ResultTooLarge {
+                    process,
+                    limit: sandbox.limit(),
+                }),
+                false => Ok(result),
+            },
+            Some((Outcome::Failed, text)) => Err(Error::Job {
                 process,
-                message: text(&bytes),
+                message: message::shown(&text),
             }),
-            Outcome::Refused => Err(Error::Refused {
-                message: text(&bytes),
+            None => Err(Error::Exited {
+                process,
+                status: status.code().unwrap_or_default(),
             }),
         }
     }
@@ -166,8 +182,8 @@ impl Job {
 pub fn init(jobs: &[Job]) {
     // Relaxed: nothing else is published by it.
     IS_INITIALIZED.store(true, Ordering::Relaxed);
-    if let Some(mark) = env::var_os(MARK) {
-        serve(&mark, jobs);
+    if let Some(job) = env::var_os(JOB_VARIABLE) {
+        serve(&job, jobs);
     }
 }
 
@@ -191,10 +207,10 @@ impl Drop for Process {
     }
 }
 
-/// Starts this program again, with an order. Returns the stream of its reply.
-fn start(order: &[u8]) -> io::Result<(Process, PipeReader)> {
+/// Starts this program again, with a request. Returns the stream of its reply.
+fn start(request: &[u8]) -> io::Result<(Process, PipeReader)> {
     let mut message: File = rustix::fs::memfd_create("revoff-job", MemfdFlags::CLOEXEC)?.into();
-    message.write_all(order)?;
+    message.write_all(request)?;
     let (reader, writer) = io::pipe()?;
     let kept = [message.as_raw_fd(), writer.as_raw_fd()];
     let mut arguments = env::args_os();
@@ -202,15 +218,15 @@ fn start(order: &[u8]) -> io::Result<(Process, PipeReader)> {
     if let Some(name) = arguments.next() {
         command.arg0(name);
     }
-    let [order, reply] = kept;
-    let mark = format!("{order}:{reply}:{}", std::process::id());
-    command.args(arguments).env(MARK, mark);
+    let [request, reply] = kept;
+    let job = format!("{request}:{reply}:{}", std::process::id());
+    command.args(arguments).env(JOB_VARIABLE, job);
     // SAFETY: the function makes system calls only, which may be made between fork and exec.
     unsafe { command.pre_exec(move || keep_only(kept)) };
     Ok((Process(command.spawn()?), reader))
 }
 
-/// Has `exec` close all descriptors but the standard streams and these.
+/// Marks all descriptors close-on-exec, but for the standard streams and these.
 fn keep_only(descriptors: [RawFd; 2]) -> io::Result<()> {
     let is_ok = |result: libc::c_long| match result {
         0.. => Ok(()),
@@ -232,8 +248,22 @@ fn keep_only(descriptors: [RawFd; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// The bytes that a process writes until it ends; `None` if they are more than `limit`.
-fn receive(process: &Child, reader: PipeReader, limit: usize) -> io::Result<Option<Vec<u8>>> {
+/// What a process writes until it ends.
+enum Received {
+    Reply(Vec<u8>),
+    /// More bytes than the limit.
+    TooMuch,
+    /// It has not ended in time.
+    Late,
+}
+
+/// Reads from a process until it ends, or until a limit is reached.
+fn receive(
+    process: &Child,
+    reader: PipeReader,
+    limit: usize,
+    deadline: Option<Instant>,
+) -> io::Result<Received> {
     // A child has a positive number that fits.
     let pid = Pid::from_raw(process.id().cast_signed()).ok_or(Errno::SRCH)?;
     let end = pidfd_open(pid, PidfdFlags::empty())?;
@@ -245,8 +275,12 @@ fn receive(process: &Child, reader: PipeReader, limit: usize) -> io::Result<Opti
         if !is_closed {
             events.push(PollFd::new(&reader, PollFlags::IN));
         }
-        match poll(&mut events, None) {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        // One that is too long for the system is as good as none.
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut events, left.as_ref()) {
             Err(Errno::INTR) => continue,
+            Ok(0) => return Ok(Received::Late),
             result => result?,
         };
         // What the process wrote before its end is read after it.
@@ -256,7 +290,7 @@ fn receive(process: &Child, reader: PipeReader, limit: usize) -> io::Result<Opti
             let mut chunk = (&reader).take(room.min(1 << 20) as u64);
             match chunk.read_to_end(&mut bytes) {
                 Ok(0) => is_closed = true,
-                Ok(_) if bytes.len() > limit => return Ok(None),
+                Ok(_) if bytes.len() > limit => return Ok(Received::TooMuch),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
@@ -264,33 +298,61 @@ fn receive(process: &Child, reader: PipeReader, limit: usize) -> io::Result<Opti
         }
         // A command that the process started may keep the stream open.
         if has_ended {
-            return Ok(Some(bytes));
+            return Ok(Received::Reply(bytes));
         }
     }
 }
 
 /// Runs the job of an isolated process.
-fn serve(mark: &OsStr, jobs: &[Job]) -> ! {
-    let Some((order, reply_to, parent)) = read_mark(mark) else {
-        tracing::error!("{MARK} is set, but not by a program that runs an isolated job: unset it");
-        exit(NO_ORDER);
+fn serve(variable: &OsStr, jobs: &[Job]) -> ! {
+    let Some((request, mut reply_to, parent)) = read_variable(variable) else {
+        tracing::error!(
+            "{JOB_VARIABLE} is set, but not by a program that runs an isolated job: unset it"
+        );
+        exit(NO_REQUEST);
     };
+    let prepared = prepare(request, parent, jobs);
+    let report = prepared
+        .as_ref()
+        .map(|(_, isolated)| isolated.report.clone());
+    let report = message::encode_report(&report.map_err(Clone::clone));
+    // The parent may be gone, which then needs neither this nor the result.
+    let is_sent = reply_to.write_all(&report).is_ok();
+    let Ok((job, isolated)) = prepared else {
+        exit(0)
+    };
+    if !is_sent {
+        exit(0);
+    }
     *REPLY.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply_to);
-    let (outcome, bytes) = match prepare(order, parent, jobs) {
-        Err(error) => (Outcome::Refused, error.into_bytes()),
-        Ok((job, isolated)) => match catch_unwind(AssertUnwindSafe(|| (job.function)(isolated))) {
-            Ok(Ok(result)) => (Outcome::Done, result),
-            Ok(Err(error)) => (Outcome::Failed, error.to_string().into_bytes()),
-            // The message is on the standard error.
-            Err(_) => (Outcome::Failed, b"it panicked".to_vec()),
-        },
+    let (outcome, bytes) = match catch_unwind(AssertUnwindSafe(|| (job.function)(isolated))) {
+        Ok(Ok(result)) => (Outcome::Done, result),
+        Ok(Err(error)) => (Outcome::Failed, error.to_string().into_bytes()),
+        // The message is on the standard error.
+        Err(_) => (Outcome::Failed, b"it panicked".to_vec()),
     };
-    let _ = io::stdout().flush();
-    // SAFETY: null stands for all streams of C; each is locked.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
-    // Whoever does not wait any more does not need the result.
     let _ = reply(outcome, &bytes);
+    let _ = io::stdout().flush();
+    flush_c_output();
     exit(0)
+}
+
+/// Flushes C's standard output, unless a thread of an image holds its lock. Others are not looked at: a thread that
+/// reads the standard input holds that one's for as long as it waits.
+fn flush_c_output() {
+    unsafe extern "C" {
+        static stdout: *mut libc::FILE;
+        fn ftrylockfile(stream: *mut libc::FILE) -> libc::c_int;
+        fn funlockfile(stream: *mut libc::FILE);
+    }
+    // SAFETY: the C library initialises the stream before `main`, and nothing closes it while its lock is held; a thread
+    // may lock it again, as `fflush` does.
+    unsafe {
+        if ftrylockfile(stdout) == 0 {
+            libc::fflush(stdout);
+            funlockfile(stdout);
+        }
+    }
 }
 
 /// Ends the process without exit handlers, which may be those of a broken image.
@@ -302,15 +364,15 @@ fn exit(status: i32) -> ! {
 fn reply(outcome: Outcome, bytes: &[u8]) -> io::Result<()> {
     let file = REPLY.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(mut file) = file else { return Ok(()) };
-    file.write_all(&message::reply_header(outcome, bytes.len()))?;
+    file.write_all(&message::encode_outcome(outcome, bytes.len()))?;
     file.write_all(bytes)
 }
 
-/// The files of the order and of the reply, and the parent.
-fn read_mark(mark: &OsStr) -> Option<(File, File, i32)> {
-    let mut numbers = mark.to_str()?.split(':').map(str::parse);
+/// The files of the request and of the reply, and the parent.
+fn read_variable(variable: &OsStr) -> Option<(File, File, i32)> {
+    let mut numbers = variable.to_str()?.split(':').map(str::parse);
     let mut next = || numbers.next()?.ok();
-    let [order, reply_to, parent]: [i32; 3] = [next()?, next()?, next()?];
+    let [request, reply_to, parent]: [i32; 3] = [next()?, next()?, next()?];
     let own = |descriptor: RawFd| {
         let path = format!("/proc/self/fd/{descriptor}");
         if descriptor < 3 || fs::symlink_metadata(path).is_err() {
@@ -323,35 +385,35 @@ fn read_mark(mark: &OsStr) -> Option<(File, File, i32)> {
         fcntl_setfd(&file, FdFlags::CLOEXEC).ok()?;
         Some(file)
     };
-    if order == reply_to {
+    if request == reply_to {
         return None;
     }
-    Some((own(order)?, own(reply_to)?, parent))
+    Some((own(request)?, own(reply_to)?, parent))
 }
 
-/// Enters the sandbox of an order.
-fn prepare(mut order: File, parent: i32, jobs: &[Job]) -> Result<(Job, Isolated), String> {
+/// Enters the sandbox of a request.
+fn prepare(mut request: File, parent: i32, jobs: &[Job]) -> Result<(Job, Isolated), String> {
     let mut bytes = Vec::new();
-    let read = order.rewind().and_then(|()| order.read_to_end(&mut bytes));
-    drop(order);
+    let read = (request.rewind()).and_then(|()| request.read_to_end(&mut bytes));
+    drop(request);
     let decoded = read.ok().and_then(|_| message::decode(&bytes));
-    let order = decoded.ok_or("the order of an isolated process is damaged")?;
-    let job = jobs.iter().find(|job| job.name == order.job);
+    let request = decoded.ok_or("the request of an isolated process is damaged")?;
+    let job = jobs.iter().find(|job| job.name == request.job);
     let job = *job.ok_or_else(|| {
         format!(
             "`revoff_isolate::init` was called without the job `{}`",
-            order.job
+            request.job
         )
     })?;
     // First, since the sandbox refuses to change it.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
     // A parent that ended before sends no signal.
     if getppid().map(Pid::as_raw_nonzero).map(i32::from) != Some(parent) {
-        exit(NO_ORDER);
+        exit(NO_REQUEST);
     }
-    let report = order.sandbox.enter().map_err(|error| error.to_string())?;
+    let report = request.sandbox.enter().map_err(|error| error.to_string())?;
     // SAFETY: the process has one thread, or the sandbox could not have been entered.
-    unsafe { env::remove_var(MARK) };
-    let input = order.input;
+    unsafe { env::remove_var(JOB_VARIABLE) };
+    let input = request.input;
     Ok((job, Isolated { input, report }))
 }

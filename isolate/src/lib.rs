@@ -12,9 +12,9 @@
 //! | `job` | starting the process, and its result |
 //! | `message` | what both sides send |
 //! | `sandbox` | the description of a sandbox, and the way into it |
-//! | `root` | namespaces |
-//! | `files` | landlock |
-//! | `filter` | seccomp |
+//! | `namespaces` | the root folder of its own |
+//! | `landlock` | access to files, and signals |
+//! | `filter` | system calls (seccomp) |
 //! | `grant` | the files of a sandbox |
 //! | `signals` | names of signals |
 //! | `error` | errors |
@@ -22,12 +22,12 @@
 //! Only Linux is supported, on x86-64, AArch64 and RISC-V.
 
 mod error;
-mod files;
 mod filter;
 mod grant;
 mod job;
+mod landlock;
 mod message;
-mod root;
+mod namespaces;
 mod sandbox;
 mod signals;
 

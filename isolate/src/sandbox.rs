@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
@@ -10,7 +11,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new
 use crate::error::Error;
 use crate::filter::{self, Policy};
 use crate::grant::{self, Access, Entry, Grant};
-use crate::{files, root};
+use crate::{landlock, namespaces};
 
 /// The files and the network that a process gets, and nothing else.
 ///
@@ -25,8 +26,11 @@ pub struct Sandbox {
     pub(crate) network: bool,
     pub(crate) commands: bool,
     pub(crate) gpus: bool,
+    /// Whether all mechanisms are required.
+    pub(crate) complete: bool,
     /// `None` is the default.
     pub(crate) max_result: Option<usize>,
+    pub(crate) time_limit: Option<Duration>,
 }
 
 impl Sandbox {
@@ -39,7 +43,8 @@ impl Sandbox {
         Self::default()
     }
 
-    /// Allows to read a file, or the files of a folder.
+    /// Allows to read a file, or the files of a folder. Devices in it cannot be opened. Symbolic links on
+    /// the way there are followed now: do not name a path that an earlier job could change.
     #[must_use]
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.grant(path.into(), Access::Read);
@@ -72,7 +77,8 @@ impl Sandbox {
     }
 
     /// Allows to start commands, which stay in the sandbox. The process gets the system's commands, in
-    /// `/usr` and `/bin`. Commands may outlive the process.
+    /// `/usr` and `/bin`. Commands may outlive the process. Before Linux 6.12 they can send no signals, not
+    /// even to themselves.
     #[must_use]
     pub fn commands(mut self) -> Self {
         self.commands = true;
@@ -94,6 +100,22 @@ impl Sandbox {
         self
     }
 
+    /// Sets the time after which the process is killed, counted from its start. By default it may take for
+    /// ever.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Requires namespaces and landlock, which otherwise may replace each other: see
+    /// [`enter`](Self::enter).
+    #[must_use]
+    pub fn complete(mut self) -> Self {
+        self.complete = true;
+        self
+    }
+
     fn grant(&mut self, path: PathBuf, access: Access) {
         self.grants.push(Grant { path, access });
     }
@@ -107,7 +129,7 @@ impl Sandbox {
     }
 
     fn entries(&self) -> Result<Vec<Entry>, Error> {
-        let system = grant::of_system(self.network, self.commands, self.gpus);
+        let system = grant::system_grants(self.network, self.commands, self.gpus);
         grant::resolve(self.grants.iter().chain(&system))
             .map_err(|(path, source)| Error::Granted { path, source })
     }
@@ -116,23 +138,32 @@ impl Sandbox {
     ///
     /// Programs that are to go on with all of their rights run a [`Job`](crate::Job) instead.
     ///
-    /// | mechanism | what it holds |
+    /// | mechanism | what it enforces |
     /// |---|---|
-    /// | namespaces | other files do not exist, reading is all that `read` allows; no network; capabilities over the system are gone |
-    /// | landlock | the same files; processes outside can be neither traced nor, since Linux 6.12, sent signals |
-    /// | seccomp | no sockets but those of a granted network; no calls that act on other processes, mounts, keys or the machine |
+    /// | namespaces | other files do not exist, reading is all that `read` allows; no network, and no memory or queues of System V; capabilities over the system are gone |
+    /// | landlock | the same files; the files behind standard streams cannot be opened anew; processes outside can be neither traced nor, since Linux 6.12, sent signals |
+    /// | seccomp | no sockets but those of a granted network; no calls that act on other processes, mounts, keys, terminals or the machine, and none that are newer than Linux 6.10 |
     /// | limits | no core dumps, no new privileges |
     ///
-    /// Seccomp is required, and one of namespaces (since Linux 5.12) and landlock (since 6.2). The
-    /// report names the one that is missing. Without namespaces, changes of permissions, owners, times
-    /// and attributes of files are refused, because landlock does not restrict them; whether a file
-    /// exists can be found out.
+    /// Seccomp is required, and one of namespaces (since Linux 5.12) and landlock (since 6.2; beside
+    /// namespaces 5.13). The report names the one that is missing.
+    ///
+    /// - Without a granted file to write, and without namespaces, changes of permissions, owners, times and
+    ///   attributes of files are refused. With both, those of the files behind the standard streams can be
+    ///   changed, too, but for the set-user-ID and set-group-ID bits.
+    /// - Without namespaces, the process can find out which files exist, and their sizes, times and owners.
+    /// - Without landlock, it can open the files behind the standard streams anew with other rights, and
+    ///   write to named pipes of a folder that it may read.
     ///
     /// # Errors
     /// The process has several threads; a granted file does not exist; the kernel lacks a mechanism. The
     /// process should then end: part of the restrictions may apply.
     pub fn enter(&self) -> Result<Report, Error> {
-        let count = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        let threads = fs::read_dir("/proc/self/task").map_err(|source| Error::Enter {
+            step: "count threads (/proc/self/task)".to_owned(),
+            source,
+        })?;
+        let count = threads.count();
         if count != 1 {
             return Err(Error::Threads { count });
         }
@@ -151,7 +182,7 @@ impl Sandbox {
             maximum: Some(1),
         };
         setrlimit(Resource::Core, no_core).map_err(failed("forbid core dumps"))?;
-        let namespaces = root::enter(&entries, self.network)?;
+        let namespaces = namespaces::enter(&entries, self.network)?;
         let none = CapabilitySets {
             effective: CapabilitySet::empty(),
             permitted: CapabilitySet::empty(),
@@ -159,11 +190,15 @@ impl Sandbox {
         };
         set_capabilities(None, none).map_err(failed("drop capabilities"))?;
         set_no_new_privs(true).map_err(failed("forbid new privileges"))?;
-        let landlock = files::restrict(&entries, self.commands)?;
+        let landlock = landlock::restrict(&entries, self.commands, namespaces.is_err())?;
         let policy = Policy {
             network: self.network,
             commands: self.commands,
             namespaces: namespaces.is_ok(),
+            writes: self
+                .grants
+                .iter()
+                .any(|grant| grant.access == Access::Write),
             signals: landlock.as_ref().is_ok_and(|enforced| enforced.signals),
         };
         let missing = match (namespaces, landlock) {
@@ -187,10 +222,17 @@ impl Sandbox {
         filter::install(policy).map_err(|reason| Error::Unsupported {
             missing: format!("it has no filter of system calls ({reason})"),
         })?;
-        if let Some(missing) = &missing {
-            tracing::warn!("isolated with less: {missing}");
+        match missing {
+            Some(missing) if self.complete => Err(Error::Unsupported {
+                missing: missing.to_string(),
+            }),
+            missing => Ok(Report { missing }),
         }
-        Ok(Report { missing })
+    }
+
+    /// The maximum size of a result.
+    pub(crate) fn limit(&self) -> usize {
+        self.max_result.unwrap_or(Self::MAX_RESULT)
     }
 
     /// What errors call the process that runs a job.
@@ -204,10 +246,10 @@ impl Sandbox {
     }
 }
 
-/// How a sandbox is enforced.
+/// The mechanisms that enforce a sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The mechanism that the system lacks, if any: the others hold what is promised.
+    /// The mechanism that the system lacks, if any. [`Sandbox::enter`] lists what that changes.
     pub missing: Option<Missing>,
 }
 
@@ -235,12 +277,13 @@ impl fmt::Display for Missing {
         match self.mechanism {
             Mechanism::Namespaces => write!(
                 f,
-                "no namespaces ({reason}), so landlock alone restricts files, and permissions, \
-                 owners, times and attributes of files cannot be changed"
+                "no namespaces ({reason}): landlock alone restricts files, whose permissions, owners, times \
+                 and attributes cannot be changed; the existence of other files is visible"
             ),
             Mechanism::Landlock => write!(
                 f,
-                "no landlock ({reason}), so namespaces alone restrict files"
+                "no landlock ({reason}): namespaces alone restrict files; those behind the standard streams can \
+                 be opened anew, with other rights"
             ),
         }
     }

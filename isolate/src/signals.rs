@@ -10,7 +10,7 @@ pub(crate) fn describe(signal: i32) -> String {
         libc::SIGFPE => ("SIGFPE", "invalid arithmetic"),
         libc::SIGABRT => ("SIGABRT", "abort"),
         libc::SIGSYS => ("SIGSYS", "a forbidden system call"),
-        libc::SIGKILL => ("SIGKILL", "by another process, or for want of memory"),
+        libc::SIGKILL => ("SIGKILL", "by another process, or memory ran out"),
         libc::SIGTERM => ("SIGTERM", "by another process"),
         libc::SIGINT => ("SIGINT", "interrupted"),
         libc::SIGHUP => ("SIGHUP", "the terminal was closed"),

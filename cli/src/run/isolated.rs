@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -16,13 +17,13 @@ use super::Options;
 use super::arg::Arg;
 use crate::output;
 
-/// What the process runs: the same command line.
+/// The command line of the process, which is that of this command.
 #[derive(Parser)]
 enum CommandLine {
     Run(Options),
 }
 
-/// What the process is started for.
+/// The job of the process.
 pub(crate) const JOB: Job = Job::new("run", serve);
 
 /// Variables that have the program write a file, or open a socket, of its own.
@@ -75,8 +76,18 @@ fn grant(sandbox: Sandbox, arg: &Arg) -> anyhow::Result<Sandbox> {
         Arg::File(path) => sandbox.read(path),
         Arg::InOut(path) => sandbox.write(path),
         Arg::Out(_, path) => {
-            let file = OpenOptions::new().append(true).create(true).open(path);
-            file.with_context(|| format!("cannot write {}", path.display()))?;
+            // Not by a link, which an earlier run may have left there.
+            let mut options = OpenOptions::new();
+            options
+                .append(true)
+                .create(true)
+                .custom_flags(libc::O_NOFOLLOW);
+            options
+                .open(path)
+                .with_context(|| match path.is_symlink() {
+                    true => format!("{} is a symbolic link: name its file", path.display()),
+                    false => format!("cannot write {}", path.display()),
+                })?;
             sandbox.write(path)
         }
     })
@@ -87,7 +98,7 @@ fn serve(isolated: Isolated) -> Result<Vec<u8>, JobError> {
     // Before the first thread that writes to the log.
     revoff_log::show(Some(output::SHOWN))?;
     if let Some(missing) = &isolated.report.missing {
-        output::say(&format!("isolated with less: {missing}"));
+        output::say(&format!("weaker isolation: {missing}"));
     }
     let CommandLine::Run(options) = CommandLine::try_parse()?;
     let program = Path::new(OsStr::from_bytes(&isolated.input));

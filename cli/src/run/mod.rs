@@ -106,7 +106,8 @@ pub(crate) struct Options {
     functions: Vec<PathBuf>,
 
     /// Run in a process of its own, with no files but those that this command line names, and no
-    /// network unless --allow-net names a host. A crash of it is an error
+    /// network unless --allow-net names a host. A crash of it is an error. A program is built before,
+    /// with your rights
     #[arg(long)]
     isolated: bool,
 

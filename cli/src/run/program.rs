@@ -114,8 +114,8 @@ pub(crate) struct Limits {
 /// its PTX for newer ones.
 const NVIDIA: &str = "sm_70";
 
-/// Runs the program, which is built first unless `built` is its image. Returns only after an error: a program that ends is the end of this
-/// process, with the same status.
+/// Runs the program, which is built first unless `built` is its image. Returns only after an error: a program that ends
+/// is the end of this process, with the same status.
 pub(super) fn run(run: &super::Options, built: Option<&Path>) -> anyhow::Result<()> {
     let (device, options) = (&run.device, &run.program);
     let limits = ProgramLimits {
@@ -335,7 +335,7 @@ fn exit(status: i32, services: &Services) {
     let heap = services.heap().unwrap_or_default();
     // Nobody may read it any more.
     let _ = io::stderr().write_all(heap::report(&heap, status).as_bytes());
-    // What a parent sees of it, too.
+    // An isolated process reports it to its parent, too.
     output::send_status(status.to_le_bytes()[0]);
     // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
     // threads. They have nothing to save: services buffer no output.

@@ -2,12 +2,13 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use revoff_isolate::{Error, Isolated, Job, JobError, Sandbox, send_result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) const ACT: Job = Job::new("act", act);
 
@@ -28,15 +29,37 @@ fn act(isolated: Isolated) -> Result<Vec<u8>, JobError> {
             // SAFETY: ends the process.
             unsafe { libc::_exit(7) }
         }
+        "late" => std::thread::sleep(Duration::from_secs(3600)),
+        // As a thread of an image that reads while the job ends.
+        "reads" => {
+            let (reader, writer) = io::pipe()?;
+            // SAFETY: the descriptors are open; the stream lives as long as the process.
+            unsafe {
+                libc::dup2(reader.as_raw_fd(), 0);
+                unsafe extern "C" {
+                    fn getchar() -> libc::c_int;
+                }
+                std::thread::spawn(|| getchar());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            std::mem::forget(writer);
+            return Ok(b"read".to_vec());
+        }
         "error" => return Err(argument.into()),
         "panic" => panic!("a job panics"),
         "many" => return Ok(vec![1; argument.parse()?]),
         "descriptors" => {
-            let mut names = Vec::new();
+            let mut links = Vec::new();
             for entry in fs::read_dir("/proc/self/fd")? {
-                names.push(entry?.file_name().to_string_lossy().into_owned());
+                let entry = entry?;
+                let file = fs::read_link(entry.path())?;
+                links.push(format!(
+                    "{}={}",
+                    entry.file_name().display(),
+                    file.display()
+                ));
             }
-            return Ok(names.join(" ").into_bytes());
+            return Ok(links.join("\n").into_bytes());
         }
         "sleep" => {
             fs::write(argument, std::process::id().to_string())?;
@@ -98,6 +121,35 @@ pub(crate) fn errors_and_panics_arrive() {
     }
 }
 
+/// What a terminal would obey is not shown.
+pub(crate) fn texts_are_harmless() {
+    let error = run("error:\u{1b}]0;title\u{7}").expect_err("no result");
+    let text = error.to_string();
+    assert!(
+        text.ends_with("failed: \u{fffd}]0;title\u{fffd}"),
+        "{text:?}"
+    );
+    let error = run(&format!("error:{}", "long ".repeat(10_000))).expect_err("no result");
+    assert!(error.to_string().len() < 5000);
+}
+
+pub(crate) fn a_late_job_is_stopped() {
+    let sandbox = Sandbox::new().time_limit(Duration::from_millis(200));
+    let error = ACT.run(&sandbox, b"late").expect_err("late");
+    assert!(matches!(error, Error::TimeLimit { .. }), "{error}");
+    assert!(error.to_string().contains("200ms"), "{error}");
+    let sandbox = Sandbox::new().time_limit(Duration::MAX);
+    assert_eq!(
+        ACT.run(&sandbox, b"echo:in time").expect("a result"),
+        b"in time"
+    );
+}
+
+/// The C library holds the lock of a stream that one of its threads reads.
+pub(crate) fn a_thread_that_reads_delays_nothing() {
+    assert_eq!(run("reads").expect("a result"), "read");
+}
+
 pub(crate) fn a_result_has_a_limit() {
     let sandbox = Sandbox::new().max_result(1000);
     let exact = ACT.run(&sandbox, b"many:1000").expect("just fits");
@@ -118,15 +170,16 @@ pub(crate) fn descriptors_do_not_leak() {
     let leaked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD, 300) };
     assert!(leaked >= 300, "{leaked}");
     let shown = run("descriptors").expect("a result");
-    let mut numbers: Vec<i32> = shown
-        .split(' ')
-        .map(|name| name.parse().expect("a number"))
-        .collect();
-    numbers.sort_unstable();
-    // The standard streams, the reply, folders in /proc that landlock's rules need, and the list itself.
-    assert!(numbers.starts_with(&[0, 1, 2]), "{shown}");
-    assert!(!numbers.contains(&leaked), "{shown}");
-    assert!(numbers.len() <= 8, "{shown}");
+    // Besides the standard streams: the reply, and files in /proc, which landlock's rules need.
+    let is_stream = |link: &&str| ["0=", "1=", "2="].iter().any(|it| link.starts_with(it));
+    let others = shown
+        .lines()
+        .filter(|link| !is_stream(link) && !link.contains("=/proc/"));
+    let others: Vec<_> = others.collect();
+    assert!(
+        matches!(*others, [reply] if reply.contains("=pipe:")),
+        "{shown}"
+    );
 }
 
 pub(crate) fn bad_grants_are_named() {
@@ -169,17 +222,28 @@ pub(crate) fn it_ends_with_its_parent() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let mut command = Command::new(env::current_exe().expect("this program"));
     command.env(DYING, file.path()).stdout(Stdio::piped());
-    // Reaps the grandchild, too: nobody else would tell of its end.
-    command.process_group(0);
     let mut parent = command.spawn().expect("started");
-    let mut stdout = parent.stdout.take().expect("a pipe");
-    while fs::read(file.path()).expect("read").is_empty() {
+    let stdout = parent.stdout.take().expect("a pipe");
+    let job = loop {
+        let number = fs::read_to_string(file.path()).expect("read");
+        if let Ok(number) = number.parse::<i32>() {
+            break number;
+        }
         assert_eq!(parent.try_wait().expect("waited"), None, "it ended early");
         std::thread::yield_now();
-    }
+    };
     parent.kill().expect("killed");
     parent.wait().expect("waited");
     // The isolated process has the other end of the pipe.
-    let mut rest = Vec::new();
-    stdout.read_to_end(&mut rest).expect("the pipe closes");
+    let mut pipe = [PollFd::new(&stdout, PollFlags::IN)];
+    let patience = Timespec {
+        tv_sec: 60,
+        tv_nsec: 0,
+    };
+    let closed = poll(&mut pipe, Some(&patience)).expect("polled");
+    if closed == 0 {
+        // SAFETY: a signal to a process, which is that of the job as long as it has not ended.
+        unsafe { libc::kill(job, libc::SIGKILL) };
+    }
+    assert_eq!(closed, 1, "the process of the job goes on");
 }

@@ -11,7 +11,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use revoff_isolate::{Error, Job, Sandbox};
+use revoff_isolate::Job;
+
+use self::mechanisms::System;
 
 /// All jobs.
 const JOBS: [Job; 4] = [
@@ -21,45 +23,118 @@ const JOBS: [Job; 4] = [
     probes::PROBE,
 ];
 
-/// The tests, by name.
-const TESTS: &[(&str, fn())] = &[
-    ("a_result_arrives", crashes::a_result_arrives),
-    ("a_crash_is_an_error", crashes::a_crash_is_an_error),
+/// The tests, by name, and whether the system has what they need.
+const TESTS: &[(&str, fn(), fn(System) -> bool)] = &[
+    (
+        "a_result_arrives",
+        crashes::a_result_arrives,
+        System::isolates,
+    ),
+    (
+        "a_crash_is_an_error",
+        crashes::a_crash_is_an_error,
+        System::isolates,
+    ),
     (
         "an_early_exit_is_an_error",
         crashes::an_early_exit_is_an_error,
+        System::isolates,
     ),
     (
         "errors_and_panics_arrive",
         crashes::errors_and_panics_arrive,
+        System::isolates,
     ),
-    ("a_result_has_a_limit", crashes::a_result_has_a_limit),
-    ("descriptors_do_not_leak", crashes::descriptors_do_not_leak),
-    ("bad_grants_are_named", crashes::bad_grants_are_named),
+    (
+        "a_result_has_a_limit",
+        crashes::a_result_has_a_limit,
+        System::isolates,
+    ),
+    (
+        "descriptors_do_not_leak",
+        crashes::descriptors_do_not_leak,
+        System::isolates,
+    ),
+    (
+        "bad_grants_are_named",
+        crashes::bad_grants_are_named,
+        System::isolates,
+    ),
     (
         "a_sandbox_needs_one_thread",
         crashes::a_sandbox_needs_one_thread,
+        System::isolates,
     ),
-    ("it_ends_with_its_parent", crashes::it_ends_with_its_parent),
-    ("nothing_else_is_reached", probes::nothing_else_is_reached),
-    ("grants_are_reached", probes::grants_are_reached),
+    (
+        "it_ends_with_its_parent",
+        crashes::it_ends_with_its_parent,
+        System::isolates,
+    ),
+    (
+        "nothing_else_is_reached",
+        probes::nothing_else_is_reached,
+        System::isolates,
+    ),
+    (
+        "grants_are_reached",
+        probes::grants_are_reached,
+        System::isolates,
+    ),
     (
         "a_link_is_a_grant_by_both_names",
         probes::a_link_is_a_grant_by_both_names,
+        System::isolates,
     ),
     (
         "a_granted_network_is_reached",
         probes::a_granted_network_is_reached,
+        System::isolates,
     ),
-    ("commands_stay_inside", probes::commands_stay_inside),
+    (
+        "commands_stay_inside",
+        probes::commands_stay_inside,
+        System::isolates,
+    ),
     (
         "a_broken_image_takes_nothing_down",
         image::a_broken_image_takes_nothing_down,
+        System::isolates,
     ),
-    ("without_namespaces", mechanisms::without_namespaces),
-    ("without_landlock", mechanisms::without_landlock),
-    ("without_both", mechanisms::without_both),
-    ("without_filters", mechanisms::without_filters),
+    (
+        "nothing_is_missing",
+        mechanisms::nothing_is_missing,
+        |system| system.namespaces && system.landlock,
+    ),
+    (
+        "without_namespaces",
+        mechanisms::without_namespaces,
+        |system| system.landlock,
+    ),
+    ("without_landlock", mechanisms::without_landlock, |system| {
+        system.namespaces
+    }),
+    ("without_root", mechanisms::without_root, System::is_root),
+    ("without_both", mechanisms::without_both, |_| true),
+    (
+        "without_filters",
+        mechanisms::without_filters,
+        System::isolates,
+    ),
+    (
+        "a_late_job_is_stopped",
+        crashes::a_late_job_is_stopped,
+        System::isolates,
+    ),
+    (
+        "a_thread_that_reads_delays_nothing",
+        crashes::a_thread_that_reads_delays_nothing,
+        System::isolates,
+    ),
+    (
+        "texts_are_harmless",
+        crashes::texts_are_harmless,
+        System::isolates,
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -67,20 +142,21 @@ fn main() -> ExitCode {
     if crashes::is_parent_that_dies() {
         crashes::die_as_parent();
     }
-    let unsupported = match mechanisms::REPORT.run(&Sandbox::new(), &[]) {
-        Err(Error::Refused { message }) if message.contains("cannot isolate") => Some(message),
-        _ => None,
-    };
-    if let Some(reason) = &unsupported {
-        let _ = writeln!(std::io::stderr(), "SKIPPED isolation: {reason}");
-    }
-    let trial = |(name, test): &(&'static str, fn())| {
+    let system = System::look();
+    let trial = |(name, test, fits): &(&'static str, fn(), fn(System) -> bool)| {
         let test = *test;
         let run = move || {
             test();
             Ok::<_, Failed>(())
         };
-        Trial::test(*name, run).with_ignored_flag(unsupported.is_some())
+        let fits = fits(system);
+        if !fits {
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED {name}: this system lacks namespaces or landlock, or this user is not root"
+            );
+        }
+        Trial::test(*name, run).with_ignored_flag(!fits)
     };
     let trials = TESTS.iter().map(trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

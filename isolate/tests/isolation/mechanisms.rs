@@ -1,5 +1,9 @@
 //! Kernels that lack mechanisms: filters of the test's own refuse their system calls.
 
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
 use revoff_isolate::{Error, Isolated, Job, JobError, Mechanism, Sandbox};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
@@ -7,14 +11,57 @@ use crate::probes;
 
 pub(crate) const REPORT: Job = Job::new("report", report);
 
+/// Returns the mechanism that is missing, and the report's text.
 fn report(isolated: Isolated) -> Result<Vec<u8>, JobError> {
-    Ok(match isolated.report.missing {
-        None => Vec::new(),
-        Some(missing) => {
-            let is_namespaces = missing.mechanism == Mechanism::Namespaces;
-            format!("{is_namespaces} {missing}").into_bytes()
+    let missing = isolated.report.missing;
+    let text = missing.map(|missing| format!("{:?} {missing}", missing.mechanism));
+    Ok(text.unwrap_or_default().into_bytes())
+}
+
+/// What the system itself has, found out without the crate.
+#[derive(Clone, Copy)]
+pub(crate) struct System {
+    pub(crate) namespaces: bool,
+    pub(crate) landlock: bool,
+    is_root: bool,
+}
+
+impl System {
+    /// Whether a process can be isolated.
+    pub(crate) fn isolates(self) -> bool {
+        self.namespaces || self.landlock
+    }
+
+    /// Whether a process can be isolated, and this one may become another user's.
+    pub(crate) fn is_root(self) -> bool {
+        self.isolates() && self.is_root
+    }
+
+    pub(crate) fn look() -> Self {
+        const VERSION: libc::c_ulong = 1;
+        // SAFETY: the call only returns the version, with this flag.
+        let version = unsafe {
+            let none = std::ptr::null::<libc::c_void>();
+            libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, VERSION)
+        };
+        let mut command = Command::new("true");
+        let namespaces = || {
+            // SAFETY: a call without pointers, on the only thread of a process that is about to execute another program.
+            match unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: the function makes a system call only.
+        unsafe { command.pre_exec(namespaces) };
+        Self {
+            namespaces: command.status().is_ok_and(|status| status.success()),
+            // The first one that is enough without namespaces.
+            landlock: version >= 3,
+            // SAFETY: a call without arguments.
+            is_root: unsafe { libc::geteuid() } == 0,
         }
-    })
+    }
 }
 
 /// Calls a function on a thread for which, and for whose processes, these calls fail.
@@ -44,18 +91,25 @@ const NO_NAMESPACES: (i64, i32) = (libc::SYS_unshare, libc::EPERM);
 
 const NO_LANDLOCK: (i64, i32) = (libc::SYS_landlock_create_ruleset, libc::ENOSYS);
 
+/// The report in a new sandbox.
+fn reported(sandbox: &Sandbox) -> String {
+    let text = REPORT.run(sandbox, &[]).expect("a sandbox");
+    String::from_utf8(text).expect("text")
+}
+
+pub(crate) fn nothing_is_missing() {
+    assert_eq!(reported(&Sandbox::new().complete()), "");
+}
+
 pub(crate) fn without_namespaces() {
     without(&[NO_NAMESPACES], || {
-        let text = REPORT.run(&Sandbox::new(), &[]);
-        let text = match text {
-            Ok(text) => String::from_utf8(text).expect("text"),
-            Err(Error::Refused { message }) if message.contains("landlock") => {
-                return skip(&message);
-            }
-            Err(error) => panic!("{error}"),
-        };
-        assert!(text.starts_with("true no namespaces (unshare"), "{text}");
+        let text = reported(&Sandbox::new());
+        assert!(
+            text.starts_with("Namespaces no namespaces (unshare"),
+            "{text}"
+        );
         assert!(text.contains("cannot be changed"), "{text}");
+        incomplete("no namespaces");
         probes::check(Some(Mechanism::Namespaces));
         probes::grants_are_reached();
     });
@@ -63,28 +117,44 @@ pub(crate) fn without_namespaces() {
 
 pub(crate) fn without_landlock() {
     without(&[NO_LANDLOCK], || {
-        let text = REPORT.run(&Sandbox::new(), &[]);
-        let text = match text {
-            Ok(text) => String::from_utf8(text).expect("text"),
-            Err(Error::Refused { message }) if message.contains("namespaces") => {
-                return skip(&message);
-            }
-            Err(error) => panic!("{error}"),
-        };
-        assert!(text.starts_with("false no landlock ("), "{text}");
+        let text = reported(&Sandbox::new());
+        assert!(text.starts_with("Landlock no landlock ("), "{text}");
+        incomplete("no landlock");
         probes::check(Some(Mechanism::Landlock));
         probes::grants_are_reached();
     });
 }
 
-/// The kernel has only one of the mechanisms, of which these tests take away one at a time.
-fn skip(reason: &str) {
-    use std::io::Write;
-    let _ = writeln!(
-        std::io::stderr(),
-        "\nSKIPPED isolation by one mechanism: {reason}"
-    );
+/// A sandbox that requires both mechanisms cannot be entered.
+fn incomplete(missing: &str) {
+    let refused = REPORT
+        .run(&Sandbox::new().complete(), &[])
+        .expect_err("one is missing");
+    assert!(matches!(refused, Error::Refused { .. }), "{refused}");
+    assert!(refused.to_string().contains(missing), "{refused}");
 }
+
+/// All tests once more, by an ordinary user. The kernel protects root's processes from a process without root's
+/// rights, so as root some tests would pass without a filter.
+pub(crate) fn without_root() {
+    let output = Command::new("/proc/self/exe")
+        .args(["--skip", "without_root"])
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!text.contains(" 0 passed"), "{text}");
+}
+
+/// The user and group of nobody.
+const NOBODY: u32 = 65534;
 
 pub(crate) fn without_both() {
     without(&[NO_NAMESPACES, NO_LANDLOCK], || {

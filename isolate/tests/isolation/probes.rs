@@ -1,6 +1,7 @@
 //! System calls of native code in a sandbox.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -36,7 +37,11 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
         "append" => return OpenOptions::new().append(true).open(argument).map(drop),
         "create" => return File::create(argument).map(drop),
         "remove" => return fs::remove_file(argument),
-        "chmod" => return fs::set_permissions(argument, fs::Permissions::from_mode(0o640)),
+        "set-id" => {
+            return fs::set_permissions(argument, fs::Permissions::from_mode(0o4755));
+        }
+        // As they are: a sandbox that fails must not change the system's files.
+        "chmod" => return fs::set_permissions(argument, fs::metadata(argument)?.permissions()),
         // By an open file that was opened for reading.
         "fchmod" => {
             return File::open(argument)?.set_permissions(fs::Permissions::from_mode(0o640));
@@ -63,10 +68,42 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
             "signal" => libc::kill(pid, 0).into(),
             "signal-all" => libc::kill(-1, 0).into(),
             "signal-thread" => libc::syscall(libc::SYS_tgkill, pid, pid, 0),
-            "trace" => libc::ptrace(libc::PTRACE_ATTACH, pid, 0, 0),
+            "be-traced" => libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0),
             "memory" => libc::syscall(libc::SYS_process_vm_readv, pid, 0, 0, 0, 0, 0),
             "limit" => libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_CPU, 0, 0),
             "priority" => libc::setpriority(libc::PRIO_PROCESS, pid as _, 19).into(),
+            // Of all processes of the user.
+            "priority-of-user" => libc::setpriority(libc::PRIO_USER, 0, 19).into(),
+            "io-priority-of-user" => libc::syscall(libc::SYS_ioprio_set, 3, 0, 3 << 13),
+            "attach" => libc::shmat(pid, std::ptr::null(), libc::SHM_RDONLY).addr() as libc::c_long,
+            "semaphore" => libc::semctl(pid, 0, libc::GETVAL).into(),
+            "watch" => {
+                let path = CString::new(argument)?;
+                let queue = libc::inotify_init();
+                libc::inotify_add_watch(queue, path.as_ptr(), libc::IN_OPEN).into()
+            }
+            "flags" => {
+                let file = File::open(argument)?;
+                let flags: libc::c_long = 0;
+                libc::ioctl(file.as_raw_fd(), 0x4008_6602, &raw const flags).into()
+            }
+            "other-pair" => libc::socketpair(pid, libc::SOCK_STREAM, 0, pair.as_mut_ptr()).into(),
+            "keys" => libc::syscall(libc::SYS_keyctl, 0, -3, 0),
+            "personality" => libc::personality(0xffff_ffff).into(),
+            "newer" => libc::syscall(libc::SYS_mseal + 1, 0, 0, 0, 0, 0, 0),
+            // A child of the parent's.
+            "adopt" => {
+                let flags = libc::CLONE_PARENT | libc::SIGCHLD;
+                match libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) {
+                    0 => libc::_exit(0),
+                    child => child,
+                }
+            }
+            "terminal" => {
+                let mut settings: libc::termios = std::mem::zeroed();
+                libc::ioctl(0, libc::TCSETS, &raw mut settings).into()
+            }
+            "foreground" => libc::ioctl(0, libc::TIOCSPGRP, &raw const pid).into(),
             "affinity" => {
                 let mut all: libc::cpu_set_t = std::mem::zeroed();
                 libc::CPU_SET(0, &mut all);
@@ -142,18 +179,21 @@ pub(crate) fn check(missing: Option<Mechanism>) {
     let _listener = UnixListener::bind(&socket).expect("a socket");
     let me = std::process::id();
     let parent = std::os::unix::process::parent_id();
+    // Namespaces alone: the folders that lead to what is granted, with nothing else in them.
+    let list: &[i32] = match missing {
+        Some(Mechanism::Landlock) => OK,
+        _ => &[libc::EACCES],
+    };
+    let shared = Shared::new();
     let line = |action: &str, what: &dyn std::fmt::Display| format!("{action} {what}");
     let [file, other] = [file.display(), other.display()];
     let mut expected: Vec<(String, &[i32])> = vec![
         (line("read", &file), OK),
         (line("read", &other), NO_FILE),
         (line("read", &"/etc/passwd"), NO_FILE),
-        (line("list", &"/"), &[0, libc::EACCES]),
-        (line("list", &"/etc"), &[0, libc::EACCES]),
-        (
-            line("list", &folder.path().display()),
-            &[libc::ENOENT, libc::EACCES, 0],
-        ),
+        (line("list", &"/"), list),
+        (line("list", &"/etc"), list),
+        (line("list", &folder.path().display()), list),
         (line("append", &file), NO_WRITE),
         (line("append", &other), NO_FILE),
         (line("create", &"/planted"), &[libc::EROFS, libc::EACCES]),
@@ -177,11 +217,35 @@ pub(crate) fn check(missing: Option<Mechanism>) {
         (line("signal", &parent), FORBIDDEN),
         (line("signal-all", &""), FORBIDDEN),
         (line("signal-thread", &me), FORBIDDEN),
-        (line("trace", &me), FORBIDDEN),
+        (line("be-traced", &""), FORBIDDEN),
         (line("memory", &me), FORBIDDEN),
         (line("limit", &me), FORBIDDEN),
         (line("limit", &0), OK),
         (line("priority", &me), FORBIDDEN),
+        (line("priority-of-user", &""), FORBIDDEN),
+        (line("io-priority-of-user", &""), FORBIDDEN),
+        // They do not exist in other namespaces.
+        (line("attach", &shared.memory), &[libc::EINVAL, libc::EPERM]),
+        (
+            line("semaphore", &shared.semaphore),
+            &[libc::EINVAL, libc::EPERM],
+        ),
+        (line("watch", &other), &[libc::ENOENT, libc::EPERM]),
+        (line("flags", &file), FORBIDDEN),
+        (
+            line("chmod", &"/proc/self/exe"),
+            &[libc::ENOENT, libc::EPERM],
+        ),
+        (line("chmod", &"/proc/self/fd/0"), FORBIDDEN),
+        (line("read", &"/proc/self/task"), NO_FILE),
+        (line("append", &"/proc/self/oom_score_adj"), NO_FILE),
+        (line("keys", &""), FORBIDDEN),
+        (line("personality", &""), FORBIDDEN),
+        (line("newer", &""), &[libc::ENOSYS]),
+        (line("terminal", &""), FORBIDDEN),
+        (line("foreground", &me), FORBIDDEN),
+        (line("other-pair", &libc::AF_INET), FORBIDDEN),
+        (line("other-pair", &libc::AF_TIPC), FORBIDDEN),
         (line("affinity", &me), FORBIDDEN),
         (line("affinity", &0), OK),
         (line("thread", &""), OK),
@@ -210,9 +274,36 @@ pub(crate) fn check(missing: Option<Mechanism>) {
     }
     expect(&Sandbox::new().read(&*file.to_string()), &expected);
     assert!(Path::new(&other.to_string()).exists());
+}
 
-    let status = run(&Sandbox::new(), &["read /proc/self/status".into()]);
-    assert_eq!(status["read /proc/self/status"], "ok", "{missing:?}");
+/// Objects that processes of a user share by numbers.
+struct Shared {
+    memory: i32,
+    semaphore: i32,
+}
+
+impl Shared {
+    fn new() -> Self {
+        // SAFETY: the calls get numbers only.
+        let shared = unsafe {
+            Self {
+                memory: libc::shmget(libc::IPC_PRIVATE, 4096, 0o600),
+                semaphore: libc::semget(libc::IPC_PRIVATE, 1, 0o600),
+            }
+        };
+        assert!(shared.memory >= 0 && shared.semaphore >= 0);
+        shared
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: they are this test's, which has not attached the memory.
+        unsafe {
+            libc::shmctl(self.memory, libc::IPC_RMID, std::ptr::null_mut());
+            libc::semctl(self.semaphore, 0, libc::IPC_RMID);
+        }
+    }
 }
 
 pub(crate) fn grants_are_reached() {
@@ -235,6 +326,17 @@ pub(crate) fn grants_are_reached() {
             (line("list", &write), OK),
             (line("append", &write.join("old")), OK),
             (line("create", &write.join("new")), OK),
+            // Not without namespaces.
+            (line("chmod", &write.join("old")), &[0, libc::EPERM]),
+            (line("set-id", &write.join("old")), FORBIDDEN),
+            (
+                line("chmod", &read.join("old")),
+                &[libc::EROFS, libc::EPERM],
+            ),
+            (
+                line("chmod", Path::new("/proc/self/exe")),
+                &[libc::ENOENT, libc::EPERM],
+            ),
             (line("remove", &write.join("old")), OK),
         ],
     );
@@ -288,6 +390,7 @@ pub(crate) fn commands_stay_inside() {
             // The shell's statuses for what it could not do.
             ("run exec 2>/dev/null; cat /etc/passwd".into(), &[1]),
             (format!("run exec 2>/dev/null; kill -0 {me}"), &[1]),
+            ("adopt".into(), FORBIDDEN),
         ],
     );
 }

@@ -137,6 +137,18 @@ pub fn remove_gpu(number: i32) {
     drop(removed);
 }
 
+/// Loses a GPU, as by an error of the hardware: its kernels stop, and each function that uses one of its contexts fails
+/// from now on. Returns whether it has a context.
+pub fn lose_gpu(number: i32) -> bool {
+    let contexts = contexts();
+    let lost = contexts
+        .iter()
+        .filter(|context| context.gpu.number == number);
+    lost.map(|context| context.break_with(Code::LAUNCH_FAILED))
+        .count()
+        > 0
+}
+
 /// What a panic said.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);

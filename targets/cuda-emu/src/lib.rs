@@ -43,7 +43,7 @@ pub mod pointers;
 mod settings;
 mod state;
 
-pub use self::driver::{Counts, add_gpu, counts, fault_of, in_place, remove_gpu};
+pub use self::driver::{Counts, add_gpu, counts, fault_of, in_place, lose_gpu, remove_gpu};
 pub use self::image::with_image_name;
 pub use self::state::gpu::{GpuOptions, Report};
 pub use self::state::stream::{LEGACY, PER_THREAD};

@@ -62,6 +62,6 @@ pub use gcn_emu::{Arch, Fault, FaultKind, Ignored, Options, Trace, Weak};
 pub use self::gpu::{GpuOptions, Report};
 pub use self::memory::MAX_GPUS;
 pub use self::runtime::{
-    Counts, HeldCopies, add_gpu, agent_of, counts, fault_of, hold_copies, in_place, remove_gpu,
-    report_event,
+    Counts, HeldCopies, add_gpu, agent_of, counts, fault_of, hold_copies, in_place, lose_gpu,
+    remove_gpu, report_event,
 };

@@ -496,6 +496,26 @@ pub fn report_event(kind: u32, number: u32) -> bool {
     runtime.is_ok_and(|runtime| runtime.events.report(kind, fault).is_ok())
 }
 
+/// `HSA_AMD_GPU_HW_EXCEPTION_EVENT` of newer headers than ours.
+const HW_EXCEPTION: hsa_amd_event_type_t = 1;
+
+/// Loses a GPU, as by an error of the hardware: its queues stop with their kernels, and an event reports it. Returns
+/// whether a handler has accepted the event.
+pub fn lose_gpu(number: u32) -> bool {
+    if let Ok(runtime) = runtime() {
+        let queues = runtime
+            .queues
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        for queue in queues.values().filter(|queue| queue.is_of(number)) {
+            if let AnyQueue::Gpu(queue) = queue {
+                queue.inactivate();
+            }
+        }
+    }
+    report_event(HW_EXCEPTION, number)
+}
+
 /// Keeps copies from beginning until it is dropped.
 #[derive(Debug)]
 pub struct HeldCopies(());

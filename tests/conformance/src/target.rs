@@ -83,7 +83,13 @@ impl Target {
     /// Whether it can do what a weak memory model allows and hardware does at times.
     #[must_use]
     pub fn has_weak_memory(&self) -> bool {
-        self.is_emu() && is_amd(self.device)
+        self.is_emu() && self.is_amd()
+    }
+
+    /// Whether its GPU is one of AMD's.
+    #[must_use]
+    pub fn is_amd(&self) -> bool {
+        is_amd(self.device)
     }
 
     /// Whether no other process uses the device's memory.
@@ -124,13 +130,13 @@ impl Target {
     /// Whether the lanes of a warp or wave run in lock-step, as AMD's do: a waiting lane stops the others.
     #[must_use]
     pub fn runs_in_lock_step(&self) -> bool {
-        self.device == "emu:sm_60" || is_amd(self.device)
+        self.device == "emu:sm_60" || self.is_amd()
     }
 
     /// Whether a device thread may have a stack of half a MiB. AMD's have 8 MiB for all lanes of a wave.
     #[must_use]
     pub fn has_deep_stacks(&self) -> bool {
-        !is_amd(self.device)
+        !self.is_amd()
     }
 
     /// A grid of threads that do not wait for each other's calls: `grid`, but in lock-step each

@@ -14,6 +14,7 @@ mod costs;
 mod counters;
 mod crowd;
 mod deadline;
+mod deaths;
 mod driver_calls;
 mod driver_errors;
 mod events;
@@ -37,6 +38,7 @@ mod present;
 mod printed;
 mod probe;
 mod races;
+mod random;
 mod random_requests;
 mod random_writes;
 mod raw;
@@ -143,6 +145,7 @@ fn per_wire() -> Vec<Test> {
         c_image::TESTS,
         words::TESTS,
         lost::TESTS,
+        deaths::TESTS,
         printed::TESTS,
         macros::TESTS,
         logged::TESTS,

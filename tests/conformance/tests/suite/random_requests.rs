@@ -14,7 +14,7 @@ use revoff_host::shared_abi::wire::native::{PLACE_DEVICE, PLACE_SLOT};
 
 use crate::forged::{entry, gcc, native, send_gcc, send_native};
 use crate::probe::Probe;
-use crate::random_writes::rounds;
+use crate::random::{Random, rounds};
 use crate::raw::{Words, words};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
@@ -59,24 +59,6 @@ const PLAIN: [MapKind; 5] = [
     MapKind::FIRSTPRIVATE,
     MapKind::FIRSTPRIVATE_INT,
 ];
-
-/// Numbers that repeat with their seed: a linear congruential generator, whose lower bits are not used.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        (self.0 >> 33) % bound
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-}
 
 /// An argument: address, size, kind.
 type Entry = (u64, u64, MapKind);

@@ -2,13 +2,12 @@
 //! fails, the process and other runtimes work on. `ci/asan` runs this for ten million rounds under the
 //! address sanitizer.
 
-use std::env;
-
 use conformance::Target;
 use revoff_host::LaunchError;
 use revoff_host::shared_abi::wire::WireKind;
 
 use crate::probe::Probe;
+use crate::random::rounds;
 use crate::raw::words;
 use crate::session::{Session, acting};
 use crate::{Test, test};
@@ -16,19 +15,8 @@ use crate::{Test, test};
 pub(crate) const TESTS: &[Test] =
     &[test!(random_writes_fail_only_their_launch).only(|target| target.wire == WireKind::NATIVE)];
 
-/// The number of rounds, instead of the default one.
-const ROUNDS: &str = "REVOFF_TEST_ROUNDS";
-
 /// Rounds of one launch.
 const ROUNDS_OF_LAUNCH: u64 = 100_000;
-
-/// The number of rounds: of the environment, or the default one.
-pub(crate) fn rounds(default: u64) -> u64 {
-    let rounds = env::var(ROUNDS);
-    rounds.map_or(default, |rounds| {
-        rounds.parse().expect("a number of rounds")
-    })
-}
 
 fn random_writes_fail_only_their_launch(target: &Target) {
     let rounds = rounds(if target.is_emu() { 200 } else { 20_000 });

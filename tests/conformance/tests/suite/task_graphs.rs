@@ -8,6 +8,7 @@ use revoff_host::shared_abi::wire::WireKind;
 use revoff_host::task::{self, Access, Options, Resolve};
 use revoff_host::{DeviceBuffer, Error, RuntimeError};
 
+use crate::random::Random;
 use crate::session::read;
 use crate::tasks::{GRID, Kernels, WORDS, block, mixed};
 use crate::{Test, test};
@@ -21,19 +22,6 @@ pub(crate) const TESTS: &[Test] = &[
 /// The number of graphs, and of tasks in each.
 const GRAPHS: u64 = 5;
 const TASKS: u64 = 200;
-
-/// Pseudo-random numbers.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) as usize % end
-    }
-}
 
 /// A task. Places `0..BLOCKS` are on one device, the next `BLOCKS` on the other.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +45,16 @@ const COUNTERS: usize = 3;
 const CONSTANTS: usize = 4;
 
 fn steps(seed: u64, tasks: u64) -> Vec<Step> {
-    let mut numbers = Numbers(seed);
+    let mut random = Random(seed);
+    let mut below = |end: usize| random.below(end as u64) as usize;
     let step = |_| {
-        let device = numbers.below(2) * BLOCKS;
-        let to = device + numbers.below(BLOCKS);
-        let mut from = device + numbers.below(BLOCKS - 1);
+        let device = below(2) * BLOCKS;
+        let to = device + below(BLOCKS);
+        let mut from = device + below(BLOCKS - 1);
         from += usize::from(from >= to);
-        let add = numbers.below(1000) as u64;
-        let at = numbers.below(COUNTERS);
-        match numbers.below(12) {
+        let add = below(1000) as u64;
+        let at = below(COUNTERS);
+        match below(12) {
             0..6 => Step::Mix { to, from, add },
             6..8 => Step::Add { to, add },
             8 => Step::Carry {
@@ -77,7 +66,7 @@ fn steps(seed: u64, tasks: u64) -> Vec<Step> {
             10 => Step::Collect { at, to },
             _ => Step::Write {
                 to,
-                what: numbers.below(CONSTANTS),
+                what: below(CONSTANTS),
             },
         }
     };

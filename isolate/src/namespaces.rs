@@ -14,7 +14,7 @@ use rustix::process::{chdir, getegid, geteuid, pivot_root};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::error::Error;
-use crate::grant::{Access, Entry, below};
+use crate::grant::{Access, Entry, rebase};
 
 /// Where the new root is assembled. Any folder would do: the old root disappears.
 const NEW_ROOT: &str = "/tmp";
@@ -34,7 +34,7 @@ pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), Strin
     let failed = |step: String| move |source| Error::Enter { step, source };
     let root = Path::new(NEW_ROOT);
     for (entry, tree) in entries.iter().zip(&trees) {
-        let target = below(root, &entry.target);
+        let target = rebase(root, &entry.target);
         let shown = || format!("place {} in it", entry.target.display());
         create(tree, &target).map_err(failed(shown()))?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
@@ -45,7 +45,7 @@ pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), Strin
         .any(|entry| entry.target.as_path() == Path::new("/"));
     if let Some(directory) = &directory {
         // Fails where only reading is granted: then the folder exists, or it is not granted.
-        let _ = fs::create_dir_all(below(root, directory));
+        let _ = fs::create_dir_all(rebase(root, directory));
     }
     switch(root, is_all).map_err(failed("change the root folder".into()))?;
     let directory = directory.unwrap_or_else(|| PathBuf::from("/"));
@@ -128,10 +128,10 @@ fn switch(root: &Path, is_granted: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a mount read-only, or a tree of mounts.
+/// Makes a mount read-only, or a tree of mounts, without devices.
 fn set_read_only(tree: BorrowedFd<'_>, recursive: bool) -> io::Result<()> {
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOSUID,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,

@@ -13,8 +13,10 @@ use rustix::fs::{Mode, OFlags};
 use crate::error::Error;
 use crate::grant::{Access, Entry};
 
-/// The first version that restricts all ways to write to a file (Linux 6.2).
+/// The first version that restricts all ways to write to a file (Linux 6.2). Where namespaces restrict
+/// them, too, the first version of all (5.13) adds that no file is opened a second time with more rights.
 const COMPLETE: ABI = ABI::V3;
+const PARTIAL: ABI = ABI::V1;
 
 /// The versions of the rights and of the scopes that are handled here (Linux 6.10 and 6.12).
 const FILES: ABI = ABI::V5;
@@ -27,16 +29,18 @@ pub(crate) struct Enforced {
     pub(crate) signals: bool,
 }
 
-/// Restricts this thread, and those that it creates, to these entries. `Err` in `Ok` is the reason why
-/// the kernel does not.
+/// Restricts this thread, and those that it creates, to these entries. If `is_only`, nothing else does.
+/// `Err` in `Ok` is the reason why the kernel does not.
 ///
 /// # Errors
 /// A failure of a kernel that has the mechanism.
 pub(crate) fn restrict(
     entries: &[Entry],
     commands: bool,
+    is_only: bool,
 ) -> Result<Result<Enforced, String>, Error> {
-    let ruleset = match ruleset() {
+    let minimum = if is_only { COMPLETE } else { PARTIAL };
+    let ruleset = match ruleset(minimum) {
         Ok(ruleset) => ruleset,
         Err(error) => return Ok(Err(error.to_string())),
     };
@@ -53,11 +57,11 @@ pub(crate) fn restrict(
     }))
 }
 
-/// The accesses that need a rule. Versions before [`COMPLETE`] are refused.
-fn ruleset() -> Result<RulesetCreated, RulesetError> {
+/// The accesses that need a rule. Versions before the minimum are refused.
+fn ruleset(minimum: ABI) -> Result<RulesetCreated, RulesetError> {
     Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(COMPLETE))?
+        .handle_access(AccessFs::from_all(minimum))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(FILES))?
         .scope(Scope::from_all(SCOPES))?
