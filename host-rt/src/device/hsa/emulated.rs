@@ -48,7 +48,7 @@ impl Emulated {
             report: Arc::new(hear),
         });
         let number = added.map_err(|reason| DeviceError::System {
-            what: format!("reserving {memory} bytes for `emu:{arch}` (REVOFF_EMU_MEMORY)"),
+            what: format!("adding `emu:{arch}` with {memory} bytes of memory (REVOFF_EMU_MEMORY)"),
             reason,
         })?;
         Ok(Self { number, arch })

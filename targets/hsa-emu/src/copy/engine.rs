@@ -72,7 +72,10 @@ impl Engine {
         let (sender, work) = channel();
         let (memory, running) = (Arc::clone(memory), Arc::clone(kernels));
         let thread = std::thread::Builder::new().name("engine".to_owned());
-        thread.spawn(move || run(&memory, &running, &work))?;
+        let spawned = thread.spawn(move || run(&memory, &running, &work));
+        spawned.map_err(|error| {
+            io::Error::new(error.kind(), format!("a thread for copies: {error}"))
+        })?;
         Ok(Self(sender))
     }
 

@@ -37,6 +37,7 @@ mod pool;
 mod present;
 mod printed;
 mod probe;
+mod process_faults;
 mod races;
 mod random;
 mod random_requests;
@@ -159,6 +160,7 @@ fn per_device() -> Vec<Test> {
     [
         images::TESTS,
         own_queue::TESTS,
+        process_faults::TESTS,
         events::TESTS,
         tasks::TESTS,
         task_graphs::TESTS,
