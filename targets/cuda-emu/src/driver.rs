@@ -1,7 +1,7 @@
 //! The state of the process: devices, contexts, and which context is a thread's current one.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,6 +78,15 @@ impl Driver {
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         let others = gpus.iter().flatten().filter(|gpu| !Arc::ptr_eq(gpu, one));
         others.cloned().collect()
+    }
+
+    /// All GPUs.
+    pub(crate) fn gpus(&self) -> Vec<Arc<Gpu>> {
+        let gpus = self
+            .gpus
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        gpus.iter().flatten().cloned().collect()
     }
 
     pub(crate) fn gpu_count(&self) -> usize {
@@ -185,8 +194,24 @@ pub(crate) fn with_driver(function: &str, run: impl FnOnce(&'static Driver) -> A
     answer(function, || run(started()?))
 }
 
+thread_local! {
+    /// Whether this thread, a stream's, runs a function of the program. It may not use the driver: it would wait for
+    /// itself.
+    static IS_IN_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a function of the program in a stream.
+pub(crate) fn in_stream(function: impl FnOnce()) {
+    IS_IN_FUNCTION.set(true);
+    function();
+    IS_IN_FUNCTION.set(false);
+}
+
 /// The driver after `cuInit`, in the process that has called it.
 fn started() -> Answer<&'static Driver> {
+    if IS_IN_FUNCTION.get() {
+        return Err(Code::NOT_PERMITTED);
+    }
     // Acquire pairs with the release of `cuInit`, on another thread.
     let is_started = DRIVER.started_in.load(Ordering::Acquire) == std::process::id();
     is_started.then_some(&*DRIVER).ok_or(Code::NOT_INITIALIZED)

@@ -27,6 +27,17 @@ impl<T, E: InvalidArgument> Out<T, E> {
         self.0.is_null()
     }
 
+    /// Checks that there is one, before what it is for is made.
+    ///
+    /// # Errors
+    /// It is null.
+    pub fn check(&self) -> Result<(), E> {
+        if self.is_null() {
+            return Err(E::invalid_argument());
+        }
+        Ok(())
+    }
+
     /// Writes it.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::api::copy::place::Range;
 use crate::code::{Answer, Code};
-use crate::driver::with_context;
+use crate::driver::{in_stream, with_context};
 use crate::state::Context;
 
 /// The caller's argument.
@@ -27,7 +27,7 @@ pub extern "C" fn cuLaunchHostFunc<const DEFAULT: u64>(
         context.queue(&stream, move || {
             let data = data;
             // SAFETY: the caller has given function and argument for this call.
-            unsafe { function(data.0) };
+            in_stream(|| unsafe { function(data.0) });
             Ok(())
         })
     })
@@ -51,7 +51,7 @@ pub extern "C" fn cuStreamAddCallback<const DEFAULT: u64>(
         context.queue_callback(&stream, move |code| {
             let data = data;
             // SAFETY: the caller has given function and argument for this call.
-            unsafe { function(handle, code.0, data.0) };
+            in_stream(|| unsafe { function(handle, code.0, data.0) });
         })
     })
 }

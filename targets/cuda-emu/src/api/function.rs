@@ -143,7 +143,7 @@ pub(crate) fn blocks(context: &Context, function: u64, block: u64, dynamic: u64)
     if block > module.code.max_threads(function.kernel()?).into() {
         return Ok(0);
     }
-    let shared = u64::from(module.code.shared_bytes()) + dynamic;
+    let shared = u64::from(module.code.shared_bytes()).saturating_add(dynamic);
     let by_shared = SHARED.checked_div(shared).unwrap_or(u64::MAX);
     let by_threads = u64::from(THREADS_OF_PROCESSOR) / block.next_multiple_of(32);
     Ok(by_threads.min(by_shared).min(32))

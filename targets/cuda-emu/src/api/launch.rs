@@ -66,7 +66,7 @@ impl Params {
                     // SAFETY: the caller promises one pointer per parameter.
                     unsafe { bytes_at(self.each.add(i).read(), size as usize) }
                 });
-                Ok(params.collect())
+                params.collect()
             }
             // SAFETY: the caller's promise.
             (true, false) => unsafe { self.packed(&places) },
@@ -88,8 +88,15 @@ impl Params {
                 END => break,
                 // SAFETY: the names are followed by their values.
                 BUFFER => buffer = Some(unsafe { value.read() }),
-                // SAFETY: the names are followed by their values; this one points to a number.
-                BUFFER_SIZE => room = Some(unsafe { value.read().cast::<usize>().read() }),
+                BUFFER_SIZE => {
+                    // SAFETY: the names are followed by their values.
+                    let size: *const usize = unsafe { value.read().cast() };
+                    if size.is_null() {
+                        return Err(Code::INVALID_VALUE);
+                    }
+                    // SAFETY: this one points to a number.
+                    room = Some(unsafe { size.read() });
+                }
                 _ => return Err(Code::INVALID_VALUE),
             }
         }
@@ -98,21 +105,24 @@ impl Params {
         };
         let params = places.iter().map(|&(at, size)| {
             let (at, size) = (at as usize, size as usize);
-            if at + size > room {
+            if at + size > room || buffer.is_null() {
                 return Err(Code::INVALID_VALUE);
             }
             // SAFETY: within the buffer, whose size the caller vouches for.
-            Ok(unsafe { bytes_at(buffer.byte_add(at), size) })
+            unsafe { bytes_at(buffer.byte_add(at), size) }
         });
         params.collect()
     }
 }
 
 /// # Safety
-/// There are `size` bytes at `at`, at least one, which stay as they are while the result is used.
-unsafe fn bytes_at<'a>(at: *const c_void, size: usize) -> &'a [u8] {
+/// `at` is null, or there are `size` bytes, at least one, which stay as they are while the result is used.
+unsafe fn bytes_at<'a>(at: *const c_void, size: usize) -> Answer<&'a [u8]> {
+    if at.is_null() {
+        return Err(Code::INVALID_VALUE);
+    }
     // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(at.cast(), size) }
+    Ok(unsafe { std::slice::from_raw_parts(at.cast(), size) })
 }
 
 /// Queues a kernel.
@@ -245,10 +255,13 @@ pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
 /// What the attributes of a launch ask for: whether it is cooperative.
 ///
 /// # Safety
-/// There are that many.
+/// There are that many, or the pointer to them is null.
 unsafe fn attributes(config: &CUlaunchConfig) -> Answer<bool> {
     use CUlaunchAttributeID as A;
     let mut is_cooperative = false;
+    if config.attrs.is_null() && config.numAttrs > 0 {
+        return Err(Code::INVALID_VALUE);
+    }
     for at in 0..config.numAttrs as usize {
         // SAFETY: the caller's promise. Only known numbers are read as what they are.
         let attribute: *const CUlaunchAttribute = unsafe { config.attrs.add(at) };

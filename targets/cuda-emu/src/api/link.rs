@@ -101,6 +101,7 @@ pub extern "C" fn cuLinkAddFile_v2(
 /// The result belongs to the linker.
 pub extern "C" fn cuLinkComplete(linker: u64, image: Out<*const c_void>, size: Out<usize>) -> u32 {
     with_context("cuLinkComplete", |context| {
+        image.check()?;
         let mut owned = lock(&context.owned);
         let linker = owned.linkers.get_mut(&linker).ok_or(Code::INVALID_HANDLE)?;
         if linker.parts.is_empty() || linker.linked.is_some() {

@@ -19,6 +19,9 @@ use crate::state::memory::{PinnedKind, Registered};
 /// Lower addresses are offsets in shared and local memory for the emulator.
 const LOWEST: u64 = 1 << 32;
 
+/// The end of addresses that a host may have.
+const END_OF_HOST: u64 = 1 << 56;
+
 /// The alignment of rows, `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT` and more.
 const PITCH: usize = 512;
 
@@ -32,6 +35,7 @@ pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
 
 pub extern "C" fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) -> u32 {
     with_context("cuMemAlloc_v2", |context| {
+        address.check()?;
         address.set(context.alloc(bytes, false)?)
     })
 }
@@ -50,6 +54,7 @@ pub extern "C" fn cuMemAllocPitch_v2(
         let row = width.checked_next_multiple_of(PITCH);
         let row = row.ok_or(Code::INVALID_VALUE)?;
         let bytes = row.checked_mul(height).ok_or(Code::OUT_OF_MEMORY)?;
+        address.check()?;
         pitch.set(row)?;
         address.set(context.alloc(bytes, false)?)
     })
@@ -103,6 +108,7 @@ fn alloc_host(context: &Context, host: Out<u64>, bytes: usize, flags: u32) -> An
     if flags & !KNOWN != 0 {
         return Err(Code::INVALID_VALUE);
     }
+    host.check()?;
     let others = peer_gpus(context, flags & CU_MEMHOSTALLOC_PORTABLE != 0);
     host.set(context.alloc_pinned(bytes, PinnedKind::Host(flags), &others)?)
 }
@@ -125,6 +131,7 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: u32)
         if !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
         }
+        address.check()?;
         let others = peer_gpus(context, false);
         address.set(context.alloc_pinned(bytes, PinnedKind::Managed, &others)?)
     })
@@ -190,7 +197,10 @@ pub extern "C" fn cuMemHostRegister_v2(host: u64, bytes: usize, flags: u32) -> u
             | CU_MEMHOSTREGISTER_READ_ONLY;
         let pointer = std::ptr::with_exposed_provenance_mut(host as usize);
         let pointer = NonNull::new(pointer).ok_or(Code::INVALID_VALUE)?;
-        if bytes == 0 || flags & !KNOWN != 0 || host.checked_add(bytes as u64).is_none() {
+        let end = host.checked_add(bytes as u64);
+        // The rest are addresses of device memory, and others that no host has.
+        let is_host = end.is_some_and(|end| end <= END_OF_HOST);
+        if bytes == 0 || flags & !KNOWN != 0 || !is_host {
             return Err(Code::INVALID_VALUE);
         }
         if host < LOWEST {

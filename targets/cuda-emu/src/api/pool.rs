@@ -15,6 +15,7 @@ use crate::state::pools::{POOLS, new_pool, remove_pool};
 
 fn alloc(context: &Context, address: Out<u64>, bytes: usize, stream: u64, default: u64) -> Answer {
     context.stream(stream, default)?;
+    address.check()?;
     if !settings().pools {
         return Err(Code::NOT_SUPPORTED);
     }
@@ -53,10 +54,12 @@ pub extern "C" fn cuMemFreeAsync<const DEFAULT: u64>(address: u64, stream: u64) 
         };
         drop(owned);
         let gpu = Arc::clone(&context.gpu);
-        context.queue(&stream, move || {
-            gpu.machine.memory().free(address);
-            Ok(())
-        })
+        // Also in a broken context, which does not own the memory any more.
+        let queued = context.queue_callback(&stream, move |_| gpu.machine.memory().free(address));
+        if queued.is_err() {
+            context.gpu.machine.memory().free(address);
+        }
+        queued
     })
 }
 
@@ -108,9 +111,20 @@ pub extern "C" fn cuMemPoolCreate(pool: Out<u64>, properties: *const c_void) -> 
     })
 }
 
+/// A GPU that uses the pool uses its default one again, which cannot be destroyed.
 pub extern "C" fn cuMemPoolDestroy(pool: u64) -> u32 {
-    with_driver("cuMemPoolDestroy", |_| {
-        remove_pool(pool).then_some(()).ok_or(Code::INVALID_VALUE)
+    with_driver("cuMemPoolDestroy", |driver| {
+        let gpus = driver.gpus();
+        if gpus.iter().any(|gpu| gpu.default_pool == pool) || !remove_pool(pool) {
+            return Err(Code::INVALID_VALUE);
+        }
+        for gpu in gpus {
+            let mut used = lock(&gpu.pool);
+            if *used == pool {
+                *used = gpu.default_pool;
+            }
+        }
+        Ok(())
     })
 }
 

@@ -3,6 +3,7 @@
 mod files;
 mod forged;
 mod gpu;
+mod invalid;
 mod peers;
 mod random;
 

@@ -75,6 +75,8 @@ const _: () = {
 /// One side of a copy: rows of rows.
 struct Side {
     address: u64,
+    /// Whether it cannot be the host's ordinary memory.
+    is_device: bool,
     /// Bytes from one row to the next, and rows from one slice to the next.
     pitch: usize,
     height: usize,
@@ -101,10 +103,33 @@ impl Side {
         };
         Ok(Self {
             address,
+            is_device: kind == DEVICE,
             pitch,
             height,
             skipped,
         })
+    }
+
+    /// Whether rows of the copy do not overlap: there are then no more of them than bytes.
+    fn holds(&self, [width, height, depth]: [usize; 3]) -> bool {
+        let [x0, y0, _] = self.skipped;
+        let has_width = self.pitch >= width.saturating_add(x0) || height.max(depth) == 1;
+        has_width && (self.height >= height.saturating_add(y0) || depth == 1)
+    }
+
+    /// The memory of the copy, and whether it is the host's ordinary memory.
+    fn range(
+        &self,
+        context: &Context,
+        [width, height, depth]: [usize; 3],
+    ) -> Answer<(Range, bool)> {
+        let last = self.row(height - 1, depth - 1);
+        let len = last.and_then(|last| last.checked_add(width));
+        let len = len.ok_or(Code::INVALID_VALUE)?;
+        if self.is_device {
+            return Ok((Range::of_device(context, self.address, len)?, false));
+        }
+        Range::of_either(context, self.address, len)
     }
 
     /// The offset of a row of the copy.
@@ -128,23 +153,16 @@ fn copy(
     if width == 0 || height == 0 || depth == 0 {
         return Ok(());
     }
-    for side in &sides {
-        if side.pitch < width.saturating_add(side.skipped[0]) && height.max(depth) > 1 {
-            return Err(Code::INVALID_VALUE);
-        }
+    let size = [width, height, depth];
+    if !sides.iter().all(|side| side.holds(size)) {
+        return Err(Code::INVALID_VALUE);
     }
-    let rows = (0..depth).flat_map(|z| (0..height).map(move |y| (y, z)));
     let [to, from] = &sides;
+    let (to_range, from_range) = (to.range(context, size)?, from.range(context, size)?);
+    let rows = (0..depth).flat_map(|z| (0..height).map(move |y| (y, z)));
     let pieces = rows.map(|(y, z)| Some((to.row(y, z)?, from.row(y, z)?, width)));
     let pieces: Vec<_> = pieces.collect::<Option<_>>().ok_or(Code::INVALID_VALUE)?;
-    let end = |offset: fn(&(usize, usize, usize)) -> usize| {
-        let last = pieces.iter().map(offset).max();
-        last.and_then(|last| last.checked_add(width))
-            .ok_or(Code::INVALID_VALUE)
-    };
-    let (to_len, from_len) = (end(|piece| piece.0)?, end(|piece| piece.1)?);
-    let (to, to_host) = Range::of_either(context, to.address, to_len)?;
-    let from = Range::of_either(context, from.address, from_len)?;
+    let ((to, to_host), from) = (to_range, from_range);
     // SAFETY: the driver's caller has the rows on both sides, and keeps those of the host until the
     // stream is done.
     unsafe { queue(context, &stream, to, from, pieces)? };
