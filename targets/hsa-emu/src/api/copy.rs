@@ -211,11 +211,11 @@ pub extern "C" fn hsa_amd_memory_async_copy_rect(
         }
         let range = range.get()?;
         let range = [range.x, range.y, range.z].map(u64::from);
-        let operation = Operation::Rect(Rect {
-            to: side(&to, &to_offset)?,
-            from: side(&from, &from_offset)?,
-            range,
-        });
+        let (to, from) = (side(&to, &to_offset)?, side(&from, &from_offset)?);
+        if !to.holds(range) || !from.holds(range) {
+            return Err(Status::INVALID_ARGUMENT);
+        }
+        let operation = Operation::Rect(Rect { to, from, range });
         let after = after(runtime, count, &dependencies)?;
         let done = Some(runtime.signals.take(completion)?);
         operation.check(|_, address, len| gpu.may_use(address, len))?;

@@ -4,7 +4,7 @@ use emu_driver::process::{handle, lock};
 use hsa_runtime_sys::*;
 
 use crate::pointers::{In, Out};
-use crate::runtime::{Runtime, answer, known_signal, wait_for};
+use crate::runtime::{Runtime, answer, wait_for};
 use crate::signal::Condition;
 use crate::status::{Answer, Status};
 
@@ -41,7 +41,6 @@ pub extern "C" fn hsa_signal_group_destroy(group: hsa_signal_group_t) -> hsa_sta
 
 fn wait(
     runtime: &Runtime,
-    function: &str,
     group: hsa_signal_group_t,
     (kinds, others): (In<hsa_signal_condition_t>, In<i64>),
     (signal, value): (Out<hsa_signal_t>, Out<i64>),
@@ -51,8 +50,9 @@ fn wait(
     let (kinds, others) = (kinds.all(signals.len())?, others.all(signals.len())?);
     let conditions = kinds.into_iter().zip(others);
     let conditions = conditions.map(|(kind, other)| Condition { kind, other });
-    let known = signals.iter().map(|&signal| known_signal(function, signal));
-    let known: Vec<_> = known.zip(conditions).collect();
+    let known = signals.iter().map(|&signal| runtime.signals.get(signal));
+    let known: Answer<Vec<_>> = known.collect();
+    let known: Vec<_> = known?.into_iter().zip(conditions).collect();
     if !known.iter().all(|(_, condition)| condition.is_valid()) {
         return Err(Status::INVALID_ARGUMENT);
     }
@@ -71,9 +71,8 @@ macro_rules! waits {
             signal: Out<hsa_signal_t>,
             value: Out<i64>,
         ) -> hsa_status_t {
-            let name = stringify!($name);
-            answer(name, |runtime| {
-                wait(runtime, name, group, (conditions, others), (signal, value))
+            answer(stringify!($name), |runtime| {
+                wait(runtime, group, (conditions, others), (signal, value))
             })
         }
     )*};

@@ -11,6 +11,7 @@ use super::Work;
 use crate::clock;
 use crate::memory::Memory;
 use crate::signal::{Waker, Wakers, wait_until};
+use crate::status::Status;
 
 /// Whether copies are held, and the wakers of engines that wait.
 static ARE_HELD: AtomicBool = AtomicBool::new(false);
@@ -102,11 +103,17 @@ fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
             done,
             ..
         } = work;
+        let is_lost = after.iter().any(|signal| signal.signal().get() != 0);
         // Before the copy is reported as done: the program may then destroy these signals.
         drop(after);
         let start = clock::now();
-        // SAFETY: the promise of `Engine::queue`'s caller.
-        let copied = unsafe { operation.run(memory) };
+        let copied = if is_lost {
+            // A signal was destroyed before it was 0.
+            Err(Status::INVALID_SIGNAL)
+        } else {
+            // SAFETY: the promise of `Engine::queue`'s caller.
+            unsafe { operation.run(memory) }
+        };
         // Release: edge *copy count*; the copy's writes come before.
         COUNT.fetch_sub(1, Ordering::AcqRel);
         let Some(done) = done else { continue };
@@ -129,7 +136,9 @@ fn wait(waker: &Arc<Waker>, kernels: &RunningKernels, work: &Work) {
         // Acquire: edge *held copies*.
         let is_held = ARE_HELD.load(Ordering::Acquire);
         let mut after = work.after.iter();
-        !is_held && has_room && after.all(|signal| signal.signal().get() == 0)
+        !is_held
+            && has_room
+            && after.all(|signal| signal.signal().get() == 0 || signal.signal().is_destroyed())
     };
     if is_ready() {
         return;

@@ -45,6 +45,15 @@ impl Side {
         self.address.checked_add(rows)?.checked_add(slices)
     }
 
+    /// Whether the rows of a range do not overlap: there are then no more of them than bytes.
+    pub(crate) fn holds(&self, [x, y, z]: [u64; 3]) -> bool {
+        let rows = y.saturating_sub(1).checked_mul(self.pitch);
+        let slice = rows.and_then(|rows| rows.checked_add(x));
+        let has_rows = self.pitch >= x || y <= 1;
+        let has_slices = z <= 1 || slice.is_some_and(|slice| self.slice >= slice);
+        x > 0 && has_rows && has_slices
+    }
+
     /// The last byte of a range of this side, after its begin.
     fn len(&self, [x, y, z]: [u64; 3]) -> Option<u64> {
         let last = self.row(y.checked_sub(1)?, z.checked_sub(1)?)?;

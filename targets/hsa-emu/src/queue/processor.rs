@@ -151,17 +151,23 @@ impl Queue {
         found.map_err(|_| PacketError::Signal(signal.handle))
     }
 
-    /// Waits until `is_so`, which depends on these signals.
+    /// Waits until `is_so`, which depends on these signals. One that is destroyed before will not change any more.
     fn wait_for(&self, signals: &[Use], is_so: impl Fn() -> bool) -> Result<(), Stop> {
         if is_so() {
             return Ok(());
         }
         let signals = || signals.iter().map(Use::signal);
+        let lost = || signals().find(|signal| signal.is_destroyed());
         signals().for_each(|signal| signal.add_waker(&self.waker));
         let unseen = signals().any(|signal| signal.may_change_unseen());
-        let waited = self.wait(unseen, is_so);
+        let waited = self.wait(unseen, || is_so() || lost().is_some());
         signals().for_each(|signal| signal.remove_waker(&self.waker));
-        waited
+        match lost() {
+            Some(lost) if waited.is_ok() && !is_so() => {
+                Err(PacketError::Signal(lost.handle().handle).into())
+            }
+            _ => waited,
+        }
     }
 
     /// Returns the slot of a packet that was read to the program.

@@ -20,7 +20,12 @@ pub(crate) struct Handler {
 
 impl Handler {
     fn is_due(&self) -> bool {
-        self.condition.is_met(self.signal.signal().get())
+        self.condition.is_met(self.signal.signal().get()) || self.is_lost()
+    }
+
+    /// Whether its signal is destroyed, so that the function is not called any more.
+    fn is_lost(&self) -> bool {
+        self.signal.signal().is_destroyed()
     }
 }
 
@@ -102,6 +107,10 @@ impl Handlers {
     }
 
     fn handle(&self, handler: Handler, signals: &Signals) {
+        if handler.is_lost() {
+            handler.signal.signal().remove_waker(&self.waker);
+            return;
+        }
         let Handler {
             signal,
             condition,

@@ -8,6 +8,7 @@ mod copies;
 mod faults;
 mod gpu;
 mod loader;
+mod lost;
 mod memory;
 mod mutations;
 mod packets;
