@@ -17,6 +17,8 @@ pub(super) const METADATA: Target = Target {
     },
     seeds: || seeds()[..1].to_vec(),
     is_valid: |bytes| code_object::read(bytes).is_ok_and(|object| object.kernels.len() == 1),
+    cost: 1,
+    tally: None,
 };
 
 /// Segments, symbols and relocations, as the loader takes them.
@@ -40,6 +42,8 @@ pub(super) const PROGRAM: Target = Target {
     },
     seeds: || seeds()[..1].to_vec(),
     is_valid: |bytes| Program::read(bytes).is_ok(),
+    cost: 1,
+    tally: None,
 };
 
 /// Instructions of an architecture that the first byte chooses.
@@ -50,6 +54,8 @@ pub(super) const INSTRUCTIONS: Target = Target {
     },
     seeds: instructions,
     is_valid: |bytes| count_instructions(bytes) >= 19,
+    cost: 1,
+    tally: None,
 };
 
 /// The target that the first byte chooses, and its code.

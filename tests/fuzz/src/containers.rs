@@ -21,6 +21,8 @@ pub(super) const FATBIN: Target = Target {
         let entries = fatbin::read(bytes).unwrap_or_default();
         !entries.is_empty() && entries.iter().all(|entry| entry.decompress().is_ok())
     },
+    cost: 1,
+    tally: None,
 };
 
 /// Reading an offload binary. Those that are written are read as they were.
@@ -35,6 +37,8 @@ pub(super) const OFFLOAD_BINARY: Target = Target {
     },
     seeds: offload_binaries,
     is_valid: |bytes| offload_binary::read(bytes).is_ok(),
+    cost: 1,
+    tally: None,
 };
 
 /// Files of both kinds.

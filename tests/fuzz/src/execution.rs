@@ -17,6 +17,8 @@ pub(super) const PTX: Target = Target {
     },
     seeds: || vec![ptx::SEED.as_bytes().to_vec(), LOOP.as_bytes().to_vec()],
     is_valid: |bytes| run_ptx(bytes) == 1,
+    cost: 1,
+    tally: None,
 };
 
 /// Runs instructions, in the form of `gcn-instructions`.
@@ -27,6 +29,8 @@ pub(super) const GCN: Target = Target {
     },
     seeds: code_objects::instructions,
     is_valid: |bytes| run_gcn(bytes) == Some(true),
+    cost: 1,
+    tally: None,
 };
 
 /// The time after which a kernel is stopped: a mutation may loop forever.

@@ -15,6 +15,8 @@ pub(super) const IMAGE: Target = Target {
     },
     seeds: || [ptx::seeds(), code_objects::seeds(), containers::seeds()].concat(),
     is_valid: |bytes| Image::from_bytes("seed", bytes).is_ok(),
+    cost: 1,
+    tally: None,
 };
 
 fn read(image: &Image) {

@@ -1,4 +1,5 @@
-//! What must hold for any bytes: files of strangers are errors, and never a panic, a hang, or memory out of proportion.
+//! What must hold for any bytes: files of strangers are errors, and never a panic, a hang, or memory out of proportion;
+//! calls of the emulated drivers return a code, whatever their arguments, and leave others alone.
 //!
 //! Each target is a function of bytes, which a fuzzer ([libfuzzer](../libfuzzer)) or a test on stable Rust calls with
 //! mutations of its seeds.
@@ -10,12 +11,24 @@
 //! | `code_objects` | code objects, as the loader and `revoff inspect` read them; instructions of AMD GPUs |
 //! | `execution` | kernels on the emulators |
 //! | `ptx` | PTX: its statements, its cutting for programs by GCC, and the emulator's parser |
+//! | `engines` | programs by all ways in which `ptx-emu` executes them |
+//! | `cuda` | calls of the emulated CUDA driver |
+//! | `hsa` | calls of the emulated ROCr, and packets in its queues |
+//! | `input`, `objects`, `panics` | calls as bytes, what they have made, and panics that a driver hides |
 
 mod code_objects;
 mod containers;
+mod cuda;
+mod engines;
 mod execution;
+mod hsa;
 mod images;
+mod input;
+mod objects;
+mod panics;
 mod ptx;
+
+pub use self::input::Tally;
 
 /// A function of bytes.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +41,14 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Whether they are read: seeds that are not would only test the first check.
     pub is_valid: fn(&[u8]) -> bool,
+    /// How many calls of a parser take as long as one of this: a test calls it the less often.
+    pub cost: u64,
+    /// What it has done in this process so far, if much of its input could be rejected.
+    pub tally: Option<fn() -> Tally>,
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 15] = [
     images::IMAGE,
     containers::FATBIN,
     containers::OFFLOAD_BINARY,
@@ -43,6 +60,10 @@ pub const TARGETS: [Target; 11] = [
     ptx::TEXT,
     execution::PTX,
     execution::GCN,
+    cuda::CALLS,
+    hsa::CALLS,
+    hsa::PACKETS,
+    engines::ENGINES,
 ];
 
 /// The target of a name.

@@ -16,6 +16,8 @@ pub(super) const STATEMENTS: Target = Target {
     },
     seeds,
     is_valid: |bytes| ptx::items(bytes).is_ok_and(|items| items.len() > 1),
+    cost: 1,
+    tally: None,
 };
 
 /// Cutting libgomp's function out of an image by GCC. What is cut once has nothing left to cut.
@@ -37,6 +39,8 @@ pub(super) const CUT: Target = Target {
         let text = str::from_utf8(bytes);
         text.is_ok_and(|text| gcc::without_target_ext(text).is_ok())
     },
+    cost: 1,
+    tally: None,
 };
 
 /// The emulator's parser.
@@ -54,6 +58,8 @@ pub(super) const TEXT: Target = Target {
         let text = str::from_utf8(bytes);
         text.is_ok_and(|text| ptx_emu::check("seed", text).is_ok())
     },
+    cost: 1,
+    tally: None,
 };
 
 /// A text that uses many forms of statements and operands.

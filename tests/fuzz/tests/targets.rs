@@ -1,8 +1,9 @@
 //! Calls each target with mutations of its seeds.
 
 use std::env;
+use std::panic::catch_unwind;
 
-use fuzz::{TARGETS, Target};
+use fuzz::{TARGETS, Tally, Target};
 use mutatis::check::{Check, CheckError};
 use mutatis::mutators;
 
@@ -11,6 +12,9 @@ const ROUNDS: &str = "REVOFF_TEST_ROUNDS";
 
 /// The mutations of one set of seeds. Each adds to those before, so more would leave nothing valid.
 const AT_A_TIME: u64 = 64;
+
+/// The most random bytes.
+const MAX_RANDOM: u64 = 240;
 
 /// Calls a target with mutations of its seeds. Returns the shortest bytes found for which it panics.
 fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
@@ -36,12 +40,45 @@ fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
     Ok(())
 }
 
+/// Calls a target with random bytes, as many times. Returns those for which it panics.
+fn check_random(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
+    // A xorshift generator, whose lower bits are not used.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: u64| {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % below
+    };
+    for _ in 0..rounds {
+        let len = 1 + next(MAX_RANDOM);
+        let bytes: Vec<_> = (0..len).map(|_| next(256) as u8).collect();
+        if catch_unwind(|| (target.run)(&bytes)).is_err() {
+            return Err(bytes);
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn the_targets_hold_for_mutations_of_their_seeds() {
-    let rounds = env::var(ROUNDS).map_or(5000, |rounds| rounds.parse().expect("a number"));
+    let rounds = env::var(ROUNDS).map_or(5000_u64, |rounds| rounds.parse().expect("a number"));
     for target in &TARGETS {
-        if let Err(bytes) = check(target, rounds) {
+        if let Err(bytes) = check(target, rounds.div_ceil(target.cost)) {
             panic!("{} with b\"{}\"", target.name, bytes.escape_ascii());
+        }
+        if let Some(tally) = target.tally {
+            // Such a target gives any bytes a meaning.
+            if let Err(bytes) = check_random(target, rounds.div_ceil(target.cost)) {
+                panic!("{} with b\"{}\"", target.name, bytes.escape_ascii());
+            }
+            let Tally { tried, succeeded } = tally();
+            let name = target.name;
+            println!("{name}: {succeeded} of {tried} have succeeded");
+            assert!(
+                tried > 0 && succeeded >= tried / 4,
+                "{name}: {succeeded} of {tried}"
+            );
         }
     }
 }
@@ -53,6 +90,8 @@ fn a_fault_of_a_target_is_found() {
         run: |bytes| assert!(!bytes.starts_with(b"se") || bytes.len() >= 4, "planted"),
         seeds: || vec![b"seed".to_vec()],
         is_valid: |_| true,
+        cost: 1,
+        tally: None,
     };
     let found = check(&faulty, 1000).expect_err("it is planted");
     assert!(found.starts_with(b"se"), "{found:?}");
