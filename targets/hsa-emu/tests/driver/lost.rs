@@ -25,10 +25,10 @@ fn a_group_with_a_signal_that_is_gone_is_an_error() {
         &raw mut group => *mut hsa_signal_group_t
     )));
     works(destroy(one));
-    let (mut found, mut value) = (one, 0i64);
+    let (mut found, mut value, condition) = (one, 0i64, HSA_SIGNAL_CONDITION_EQ);
     is(
         hsa!(hsa_signal_group_wait_any_scacquire(
-            group => hsa_signal_group_t, &raw const HSA_SIGNAL_CONDITION_EQ => *const u32,
+            group => hsa_signal_group_t, &raw const condition => *const u32,
             &raw const value => *const i64, HSA_WAIT_STATE_BLOCKED => u32,
             &raw mut found => *mut hsa_signal_t, &raw mut value => *mut i64
         )),

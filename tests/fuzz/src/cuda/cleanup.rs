@@ -79,7 +79,7 @@ impl Sequence<'_> {
             for kind in ORDER {
                 let all = self.objects.live_of(&[kind]);
                 for Object { value, .. } in all.filter(|object| object.owner == context) {
-                    works(match kind {
+                    let code = match kind {
                         Kind::Linker => cu!(cuLinkDestroy(value => u64)),
                         Kind::Module => cu!(cuModuleUnload(value => u64)),
                         Kind::Event => cu!(cuEventDestroy_v2(value => u64)),
@@ -87,7 +87,8 @@ impl Sequence<'_> {
                         Kind::Pinned => cu!(cuMemFreeHost(value => u64)),
                         Kind::Registered => cu!(cuMemHostUnregister(value => u64)),
                         _ => cu!(cuMemFree_v2(value => u64)),
-                    });
+                    };
+                    assert_eq!(code, 0, "freeing {kind:?} {value:#x}");
                     self.objects.end(value);
                 }
             }

@@ -110,7 +110,6 @@ fn run(bytes: &[u8]) -> (usize, usize) {
         let call = Call::ALL[usize::from(number) % Call::ALL.len()];
         let code = sequence.perform(call, &mut operands);
         panics::check();
-        }
         made += 1;
         succeeded += usize::from(COUNTER.count(code == 0));
     }

@@ -60,10 +60,10 @@ const STRANGE: [u64; 8] = [
     1,
     2,
     u64::MAX,
-    0x1000_0000_0000_0000,
+    0x1000_0800_0000_0000,
     0x5afe_0000_0000_0000,
     0xdead_0000,
-    0x1000_0000_0000_0100,
+    0x1fff_ffff_ffff_ff00,
 ];
 
 /// Bytes of each part of the host's memory.
