@@ -177,7 +177,7 @@ impl Sequence<'_> {
         let (_, mut to, len) = self.part(operands);
         let mut from = self.pick(&MEMORY, operands).value;
         let done = self.signal(operands);
-        let after = [self.signal(operands), self.signal(operands)];
+        let after = [self.signal(operands); 2];
         let choice = operands.byte();
         let of = |address: u64| match address >> 45 {
             1 => self.world.gpu,

@@ -120,6 +120,17 @@ fn seeds() -> Vec<Vec<u8>> {
             (Free, &[0]),
             (Unlock, &[0]),
         ]),
+        // A copy that waits for a signal that is destroyed: it fails, and the next one does not.
+        seed(&[
+            (Alloc, &[0, 4]),
+            (Alloc, &[2, 4]),
+            (Allow, &[0, 0]),
+            (CreateSignal, &[1]),
+            (CreateSignal, &[1]),
+            (CopyAsync, &[1, 0, 31, 0, 0, 1, 1]),
+            (DestroySignal, &[1]),
+            (CopyAsync, &[1, 0, 31, 0, 0, 0, 0]),
+        ]),
         // Code and queues.
         seed(&[
             (CreateReader, &[0]),

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hsa_runtime_sys::*;
 
@@ -222,6 +223,10 @@ impl<'a> Sequence<'a> {
                 let value = operands.of(&[0, 1, -1, i64::MAX, i64::MIN]);
                 if is_there {
                     hsa!(hsa_signal_store_screlease(signal => hsa_signal_t, value => i64) -> ());
+                }
+                // Sometimes the queue gets to packets that wait.
+                if operands.byte() >= 192 {
+                    std::thread::sleep(Duration::from_micros(200));
                 }
             }
             Step::Destroy => {
