@@ -1,4 +1,5 @@
-//! Writes the seeds of each target into a folder of its name, for fuzzers: `fuzz FOLDER`. Prints the targets.
+//! Writes the seeds of each target into a folder of its name, for fuzzers: `fuzz FOLDER`. Prints the targets, and what a call
+//! of each costs.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ fn main() -> io::Result<()> {
         for (number, seed) in (target.seeds)().into_iter().enumerate() {
             fs::write(folder.join(number.to_string()), seed)?;
         }
-        writeln!(io::stdout(), "{}", target.name)?;
+        writeln!(io::stdout(), "{} {}", target.name, target.cost)?;
     }
     Ok(())
 }
