@@ -11,6 +11,7 @@ pub(crate) mod output;
 pub mod ranges;
 pub(crate) mod sleep;
 pub(crate) mod span;
+pub(crate) mod sync;
 
 pub use self::display::Chain;
 pub(crate) use self::display::debug_as_display;

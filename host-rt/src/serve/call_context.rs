@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::Server;
+use crate::base::sync::thread_local;
 
 /// The call that a host function serves, as identified by the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,40 +29,43 @@ pub(super) struct CallGuard {
 impl CallGuard {
     pub(super) fn enter(call: CallContext) -> Self {
         Self {
-            outer: CALL.replace(Some(call)),
+            outer: CALL.with(|current| current.replace(Some(call))),
         }
     }
 }
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
-        CALL.set(self.outer);
+        CALL.with(|current| current.set(self.outer));
     }
 }
 
 /// Runs `act`, during which this thread serves calls of `server`.
 pub(super) fn with_server<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
+    fn exchange(server: Option<Arc<Server>>) -> Option<Arc<Server>> {
+        SERVER.with(|current| current.replace(server))
+    }
     /// Restores the previous server.
     struct Restore(Option<Arc<Server>>);
     impl Drop for Restore {
         fn drop(&mut self) {
             // Dropped after the cell is released: it may be the last owner, and its drop runs code
             // of the application.
-            drop(SERVER.replace(self.0.take()));
+            drop(exchange(self.0.take()));
         }
     }
-    let _restore = Restore(SERVER.replace(Some(Arc::clone(server))));
+    let _restore = Restore(exchange(Some(Arc::clone(server))));
     act()
 }
 
 /// In a host function, the server of its runtime.
 pub(super) fn current_server() -> Option<Arc<Server>> {
-    let server = SERVER.with_borrow(Clone::clone);
-    server.filter(|_| CALL.get().is_some())
+    let server = SERVER.with(|server| server.borrow().clone());
+    server.filter(|_| current_call().is_some())
 }
 
 /// The call that the running host function serves; `None` outside one.
 #[must_use]
 pub fn current_call() -> Option<CallContext> {
-    CALL.get()
+    CALL.with(Cell::get)
 }

@@ -12,7 +12,7 @@
 //!
 //! The calls of a thread are numbered, so that a thread that aborts one call does not abort the next.
 
-use super::sync::{AtomicU64, Ordering, fence};
+use crate::base::sync::{AtomicU64, Ordering, fence};
 
 const RUNNING: u64 = 1;
 const ABORTED: u64 = 2;

@@ -1,6 +1,6 @@
 //! A flag by which threads announce changes to the poller.
 
-use super::sync::{AtomicBool, Ordering};
+use crate::base::sync::{AtomicBool, Ordering};
 
 /// Whether something was changed since the flag was last taken.
 pub(super) struct ChangeFlag(AtomicBool);

@@ -46,7 +46,6 @@ mod poller;
 mod print;
 mod served_wire;
 mod staging;
-mod sync;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -1,7 +1,5 @@
 //! Polling the wires, and sleeping while no kernel can call.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::change_flag::ChangeFlag;
@@ -9,8 +7,9 @@ use super::deferred::Deferred;
 use super::idle::Idle;
 use super::served_wire::{ServedWire, Source};
 use super::wake::WakeWord;
-use super::{CallError, Server, Waiting, lock};
+use super::{CallError, Server, Waiting};
 use crate::base::sleep::YieldTime;
+use crate::base::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 use crate::wire::{Poll, PollWire, Request, RequestPoller};
 
 /// A taken request.

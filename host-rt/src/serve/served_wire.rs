@@ -1,8 +1,8 @@
 //! A wire that the server polls.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::wire::{RequestPoller, Wire};
 
 /// A served wire.

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
 
 use super::call_context::{current_server, with_server};
 use super::deadlock::NestedWait;
@@ -12,6 +11,7 @@ use super::threads::{InFunction, Polled};
 use super::worker::Worker;
 use super::{Server, Waiting};
 use crate::base::catch_panic::catch_panic;
+use crate::base::sync::{Builder, JoinHandle, scope, thread_local};
 use crate::wire::PollWire;
 
 /// Maximum number of nested requests that a thread serves on its stack while host functions wait.
@@ -30,15 +30,20 @@ struct Nested;
 
 impl Nested {
     fn begin() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
+        DEPTH.with(|depth| depth.set(depth.get() + 1));
         Self
     }
 }
 
 impl Drop for Nested {
     fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
+        DEPTH.with(|depth| depth.set(depth.get() - 1));
     }
+}
+
+/// The number of requests that this thread serves nested in host functions.
+fn depth() -> u32 {
+    DEPTH.with(Cell::get)
 }
 
 /// A thread with a stack for [`MAX_DEPTH`] nested requests.
@@ -112,10 +117,10 @@ impl Server {
     pub(crate) fn serve_until(self: &Arc<Self>, can_call: bool, done: impl Fn() -> bool + Sync) {
         self.warn_if_not_created(self.threads.wake_follower(|number| self.spawn(number)));
         let mut wait = NestedWait::begin(self, can_call);
-        if DEPTH.get() < MAX_DEPTH {
+        if depth() < MAX_DEPTH {
             return self.serve_nested(&mut wait, done);
         }
-        let created = std::thread::scope(|scope| {
+        let created = scope(|scope| {
             let thread = serving_thread("serve nested".to_owned());
             let serve = || self.serve_nested(&mut wait, &done);
             thread.spawn_scoped(scope, serve).map(drop)
@@ -144,7 +149,7 @@ impl Server {
     /// that it finds. Returns whether there was one. `worker` is created for the first request.
     pub(super) fn serve_if_all_are_busy(self: &Arc<Self>, worker: &mut Option<Worker>) -> bool {
         let (mut found, mut deferred) = (None, None);
-        if DEPTH.get() < MAX_DEPTH {
+        if depth() < MAX_DEPTH {
             self.threads.with_token_if_all_are_busy(|token| {
                 found = self.poll(token, PollWire::poll);
                 deferred = token.deferred.take();

@@ -1,11 +1,11 @@
 //! The wake word, by which device threads and the host wake a sleeping poller.
 
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use shared_abi::wire::WakeWord as Layout;
 use shared_abi::words::Coherent;
 
-use super::lock;
+use crate::base::sync::{Condvar, Mutex, lock, wait};
 use crate::device::MappedMemory;
 use crate::wire::wake;
 
@@ -50,10 +50,7 @@ impl WakeWord {
             let mut state = lock(&self.state);
             state.sleeping = true;
             while !state.woken {
-                state = self
-                    .wake
-                    .wait(state)
-                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                state = wait(&self.wake, state);
             }
             state.sleeping = false;
         });

@@ -1,11 +1,11 @@
 //! The devices of a scope, and the queues of its target tasks.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::graph::Mark;
 use super::queue::{Position, TaskQueue};
 use super::slab::Id;
-use crate::base::lock::lock;
+use crate::base::sync::{Mutex, lock};
 use crate::runtime::{Runtime, RuntimeError};
 
 /// The devices of a scope, in the order of their first task.

@@ -2,8 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::devices::Device;
 use super::error::TaskError;
@@ -12,7 +11,7 @@ use super::shared::{Current, Entered, Shared, State};
 use super::slab::Id;
 use super::watch::LeftQueue;
 use super::work::Work;
-use crate::base::lock::wait;
+use crate::base::sync::{MutexGuard, Ordering, thread_local, wait};
 use crate::runtime::RuntimeError;
 use crate::serve::panic_message;
 
@@ -136,7 +135,7 @@ impl Shared {
 
     /// The body of a thread of the pool.
     fn thread(self: Arc<Self>) {
-        POOL_OF.set(Arc::as_ptr(&self));
+        POOL_OF.with(|pool| pool.set(Arc::as_ptr(&self)));
         let mut state = self.state();
         loop {
             if let Some(id) = state.graph.effects.host.pop_front() {
@@ -156,7 +155,7 @@ impl Shared {
     /// The calling thread's count in this scope's pool: 0 for a thread of another scope that waits
     /// here.
     pub(super) fn pooled(&self) -> usize {
-        usize::from(std::ptr::eq(POOL_OF.get(), self))
+        usize::from(std::ptr::eq(POOL_OF.with(Cell::get), self))
     }
 
     /// Starts and runs a host task that was taken from the ready ones.

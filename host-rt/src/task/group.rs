@@ -1,10 +1,10 @@
 //! Groups of tasks, which can be cancelled.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::shared::Shared;
 use super::slab::Id;
+use crate::base::sync::{AtomicBool, Ordering};
 
 /// A group of tasks: see [`Tasks::group`](super::Tasks::group). Clones are the same group, and may
 /// be moved into its tasks.

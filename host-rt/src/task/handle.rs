@@ -1,13 +1,13 @@
 //! Handles of spawned tasks.
 
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::error::TaskError;
 use super::graph::Family;
 use super::shared::Shared;
 use super::slab::Id;
-use crate::base::lock::lock;
+use crate::base::sync::{Mutex, lock};
 
 /// The value that a waiter gets from a task.
 pub(super) enum Value<T> {

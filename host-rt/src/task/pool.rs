@@ -1,7 +1,6 @@
 //! The threads that run host tasks.
 
-use std::sync::Condvar;
-use std::thread::JoinHandle;
+use crate::base::sync::{Builder, Condvar, JoinHandle};
 
 /// The threads of a scope that run host tasks. There are as many as host tasks to run, up to a
 /// limit; a thread that waits for tasks, and has none to run meanwhile, does not count.
@@ -65,7 +64,7 @@ impl Pool {
         let room = self.limit.saturating_sub(self.threads - self.blocked);
         for _ in 0..more.min(room) {
             let name = format!("tasks {}", self.threads);
-            match std::thread::Builder::new().name(name).spawn(body()) {
+            match Builder::new().name(name).spawn(body()) {
                 Ok(handle) => self.handles.push(handle),
                 Err(error) => {
                     // The thread that waits for the tasks runs them.

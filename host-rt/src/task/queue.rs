@@ -1,14 +1,13 @@
 //! One queue of a device.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use super::graph::{Mark, QueueId};
 use super::slab::Id;
 use super::work::TargetWork;
-use crate::base::lock::lock;
 use crate::base::span::GuardedSpan;
+use crate::base::sync::{Condvar, JoinHandle, Mutex, lock};
 use crate::device::{DeviceError, Event, Fault, Queue};
 use crate::runtime::{Launch, Runtime, RuntimeError};
 

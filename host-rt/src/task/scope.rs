@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -15,7 +15,7 @@ use super::handle::Value;
 use super::shared::Shared;
 use super::spawn::{Invalid, Task};
 use super::work::{Work, run};
-use crate::base::lock::lock;
+use crate::base::sync::{Mutex, lock};
 use crate::device::{Grid, Params};
 use crate::runtime::{DeviceBuffer, Kernel, Launch, Runtime, RuntimeError};
 

@@ -2,8 +2,7 @@
 
 use std::cell::RefCell;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::devices::Devices;
 use super::graph::{Graph, Resolve, Stats};
@@ -12,7 +11,7 @@ use super::queue::Position;
 use super::slab::Id;
 use super::spans::TaskSpans;
 use super::work::Work;
-use crate::base::lock::lock;
+use crate::base::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, thread_local};
 
 pub(super) type TaskGraph = Graph<Work<'static>, Position>;
 
@@ -83,7 +82,8 @@ impl Shared {
 
     /// The frame and the group of tasks that this thread spawns.
     pub(super) fn home(&self, graph: &mut TaskGraph) -> (Id, Option<Id>) {
-        CURRENT.with_borrow_mut(|all| {
+        CURRENT.with(|all| {
+            let mut all = all.borrow_mut();
             let current = all.iter_mut().rfind(|known| ptr::eq(known.scope, self));
             current.map_or((graph.root, None), |current| {
                 let frame = &mut current.frame;
@@ -111,13 +111,13 @@ pub(super) struct Entered;
 
 impl Entered {
     pub(super) fn new(current: Current) -> Self {
-        CURRENT.with_borrow_mut(|all| all.push(current));
+        CURRENT.with(|all| all.borrow_mut().push(current));
         Self
     }
 
     /// The frame of the task's children, if it had any.
     pub(super) fn leave(self) -> Option<Id> {
-        let frame = CURRENT.with_borrow(|all| all.last().and_then(|current| current.frame));
+        let frame = CURRENT.with(|all| all.borrow().last().and_then(|current| current.frame));
         drop(self);
         frame
     }
@@ -125,6 +125,6 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.with_borrow_mut(|all| all.pop());
+        CURRENT.with(|all| all.borrow_mut().pop());
     }
 }

@@ -1,15 +1,14 @@
 //! Spans of tasks.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tracing::debug_span;
 
 use super::error::TaskName;
 use super::slab::Id;
-use crate::base::lock::lock;
 use crate::base::span::GuardedSpan;
+use crate::base::sync::{AtomicBool, Mutex, Ordering, lock};
 
 /// The spans of a scope's unfinished tasks, if a subscriber wants them. A subscriber is foreign code, which is
 /// called without a lock.

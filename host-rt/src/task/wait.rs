@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::TaskError;
 use super::graph::Family;
 use super::shared::{Shared, TaskGraph};
-use crate::base::lock::wait;
+use crate::base::sync::wait;
 
 /// Ends the process if a panic of ours would leave a scope while its tasks run, with the data that
 /// they borrow.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::queue::{Item, TaskQueue};
 use super::slab::Id;
-use crate::base::lock::{lock, wait};
+use crate::base::sync::{Builder, lock, wait, yield_now};
 use crate::device::{DeviceError, Event, EventState};
 use crate::runtime::RuntimeError;
 use crate::serve::LaunchError;
@@ -35,7 +35,7 @@ impl TaskQueue {
     ) -> Result<(), RuntimeError> {
         let name = format!("tasks {} {}", self.runtime.device_name(), self.number());
         let queue = Arc::clone(self);
-        let thread = std::thread::Builder::new().name(name);
+        let thread = Builder::new().name(name);
         let thread = thread.spawn(move || queue.wait_for_tasks(left));
         let thread = thread.map_err(|reason| DeviceError::System {
             what: "starting a thread that waits for a queue".to_owned(),
@@ -121,7 +121,7 @@ impl Item {
             if self.at.end.check() != EventState::Pending {
                 return;
             }
-            std::thread::yield_now();
+            yield_now();
         }
         // The caller asks again for the outcome.
         let _ = self.at.end.sync();

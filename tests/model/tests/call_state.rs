@@ -7,16 +7,18 @@ use loom::sync::atomic::{AtomicBool, AtomicU32};
 use loom::thread;
 use model::{Runs, explore};
 
+use self::base::sync::Ordering::{Relaxed, SeqCst};
 use self::call_state::CallState;
-use self::sync::Ordering::{Relaxed, SeqCst};
 
 #[path = "../../../host-rt/src/serve/call_state.rs"]
 #[expect(dead_code, reason = "only messages need to know aborted calls")]
 mod call_state;
 
-/// Replaces `serve/sync.rs` of host-rt.
-mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
+mod base {
+    /// Replaces `base/sync.rs` of host-rt.
+    pub(crate) mod sync {
+        pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
+    }
 }
 
 /// Runs calls 1 to `calls` while `aborting` threads each try once to abort one.
@@ -67,7 +69,7 @@ fn no_call_is_missed() {
         let aborting = thread::spawn(move || {
             flag.store(true, Relaxed);
             // As `Launches::abort`.
-            sync::fence(SeqCst);
+            base::sync::fence(SeqCst);
             calls.running().is_some()
         });
         state.begin();

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use loom::thread;
 use model::{Runs, explore};
 
+use self::base::sync::{AtomicBool, Ordering};
 use self::change_flag::ChangeFlag;
-use self::sync::{AtomicBool, Ordering};
 
 #[path = "../../../host-rt/src/serve/change_flag.rs"]
 mod change_flag;
 
-/// Replaces `serve/sync.rs` of host-rt.
-mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
+mod base {
+    /// Replaces `base/sync.rs` of host-rt.
+    pub(crate) mod sync {
+        pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
+    }
 }
 
 #[test]

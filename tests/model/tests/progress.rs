@@ -1,9 +1,11 @@
 //! Rule 2 of the serving threads in every interleaving: either the standby notices a request at its
 //! tick, or the thread that took the request notices that the standby has stopped ticking.
 
-/// Replaces `serve/sync.rs` of host-rt.
-mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+mod base {
+    /// Replaces `base/sync.rs` of host-rt.
+    pub(crate) mod sync {
+        pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+    }
 }
 
 #[path = "../../../host-rt/src/serve/threads"]

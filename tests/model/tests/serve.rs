@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use loom::thread::JoinHandle;
 use model::{Runs, explore, pause};
 
-use self::sync::{Condvar, Mutex, lock, wait};
+use self::base::sync::{Condvar, Mutex, lock, wait};
 use self::threads::{Polled, Threads};
 
 #[path = "../../../host-rt/src/serve/threads/mod.rs"]
@@ -20,143 +20,145 @@ use self::threads::{Polled, Threads};
 )]
 mod threads;
 
-/// Replaces `serve/sync.rs` of host-rt.
-mod sync {
-    use std::ops::{Deref, DerefMut};
-    use std::time::Duration;
+mod base {
+    /// Replaces `base/sync.rs` of host-rt.
+    pub(crate) mod sync {
+        use std::ops::{Deref, DerefMut};
+        use std::time::Duration;
 
-    use loom::sync::atomic::AtomicBool;
-    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+        use loom::sync::atomic::AtomicBool;
+        pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-    /// A condition variable that counts the threads that it wakes.
-    pub(crate) struct Condvar(loom::sync::Condvar);
+        /// A condition variable that counts the threads that it wakes.
+        pub(crate) struct Condvar(loom::sync::Condvar);
 
-    impl Condvar {
-        pub(crate) fn new() -> Self {
-            Self(loom::sync::Condvar::new())
-        }
+        impl Condvar {
+            pub(crate) fn new() -> Self {
+                Self(loom::sync::Condvar::new())
+            }
 
-        pub(crate) fn notify_one(&self) {
-            super::WAKES.set(super::WAKES.get() + 1);
-            self.0.notify_one();
-        }
+            pub(crate) fn notify_one(&self) {
+                crate::WAKES.set(crate::WAKES.get() + 1);
+                self.0.notify_one();
+            }
 
-        pub(crate) fn notify_all(&self) {
-            self.0.notify_all();
-        }
-    }
-
-    /// A mutex whose guard can release it temporarily.
-    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
-
-    pub(crate) struct MutexGuard<'a, T> {
-        mutex: &'a Mutex<T>,
-        guard: Option<loom::sync::MutexGuard<'a, T>>,
-    }
-
-    impl<T> Mutex<T> {
-        pub(crate) fn new(value: T) -> Self {
-            Self(loom::sync::Mutex::new(value))
-        }
-    }
-
-    const LOCKED: &str = "a guard is locked except while it waits";
-
-    impl<T> Deref for MutexGuard<'_, T> {
-        type Target = T;
-
-        fn deref(&self) -> &T {
-            self.guard.as_deref().expect(LOCKED)
-        }
-    }
-
-    impl<T> DerefMut for MutexGuard<'_, T> {
-        fn deref_mut(&mut self) -> &mut T {
-            self.guard.as_deref_mut().expect(LOCKED)
-        }
-    }
-
-    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        let guard = mutex.0.lock().expect("another thread has failed");
-        MutexGuard {
-            mutex,
-            guard: Some(guard),
-        }
-    }
-
-    /// A token without loom's mutex, whose `try_lock` may wait for another thread.
-    pub(crate) struct Token<T> {
-        is_taken: AtomicBool,
-        value: std::sync::Mutex<T>,
-    }
-
-    pub(crate) struct TokenGuard<'a, T> {
-        is_taken: &'a AtomicBool,
-        value: std::sync::MutexGuard<'a, T>,
-    }
-
-    impl<T> Token<T> {
-        pub(crate) fn new(value: T) -> Self {
-            Self {
-                is_taken: AtomicBool::new(false),
-                value: std::sync::Mutex::new(value),
+            pub(crate) fn notify_all(&self) {
+                self.0.notify_all();
             }
         }
-    }
 
-    pub(crate) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
-        let is_taken = &token.is_taken;
-        let (from, to) = (false, true);
-        is_taken
-            .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
-            .ok()?;
-        let value = token.value.lock().expect("another thread has failed");
-        Some(TokenGuard { is_taken, value })
-    }
+        /// A mutex whose guard can release it temporarily.
+        pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
-    impl<T> Drop for TokenGuard<'_, T> {
-        fn drop(&mut self) {
-            // No other loom thread runs between this store and the drop of `value`'s guard.
-            self.is_taken.store(false, Ordering::Release);
+        pub(crate) struct MutexGuard<'a, T> {
+            mutex: &'a Mutex<T>,
+            guard: Option<loom::sync::MutexGuard<'a, T>>,
         }
-    }
 
-    impl<T> Deref for TokenGuard<'_, T> {
-        type Target = T;
-
-        fn deref(&self) -> &T {
-            &self.value
+        impl<T> Mutex<T> {
+            pub(crate) fn new(value: T) -> Self {
+                Self(loom::sync::Mutex::new(value))
+            }
         }
-    }
 
-    impl<T> DerefMut for TokenGuard<'_, T> {
-        fn deref_mut(&mut self) -> &mut T {
-            &mut self.value
+        const LOCKED: &str = "a guard is locked except while it waits";
+
+        impl<T> Deref for MutexGuard<'_, T> {
+            type Target = T;
+
+            fn deref(&self) -> &T {
+                self.guard.as_deref().expect(LOCKED)
+            }
         }
-    }
 
-    pub(crate) fn wait<'a, T>(
-        condvar: &Condvar,
-        mut guard: MutexGuard<'a, T>,
-    ) -> MutexGuard<'a, T> {
-        let locked = guard.guard.take().expect(LOCKED);
-        guard.guard = Some(condvar.0.wait(locked).expect("another thread has failed"));
-        guard
-    }
-
-    /// Times out as soon as other threads have run, or never.
-    pub(crate) fn wait_timeout<'a, T>(
-        condvar: &Condvar,
-        mut guard: MutexGuard<'a, T>,
-        _: Duration,
-    ) -> (MutexGuard<'a, T>, bool) {
-        if super::NO_TIMEOUT.get() {
-            return (wait(condvar, guard), false);
+        impl<T> DerefMut for MutexGuard<'_, T> {
+            fn deref_mut(&mut self) -> &mut T {
+                self.guard.as_deref_mut().expect(LOCKED)
+            }
         }
-        let mutex = guard.mutex;
-        guard.guard = None;
-        loom::thread::yield_now();
-        (lock(mutex), true)
+
+        pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+            let guard = mutex.0.lock().expect("another thread has failed");
+            MutexGuard {
+                mutex,
+                guard: Some(guard),
+            }
+        }
+
+        /// A token without loom's mutex, whose `try_lock` may wait for another thread.
+        pub(crate) struct Token<T> {
+            is_taken: AtomicBool,
+            value: std::sync::Mutex<T>,
+        }
+
+        pub(crate) struct TokenGuard<'a, T> {
+            is_taken: &'a AtomicBool,
+            value: std::sync::MutexGuard<'a, T>,
+        }
+
+        impl<T> Token<T> {
+            pub(crate) fn new(value: T) -> Self {
+                Self {
+                    is_taken: AtomicBool::new(false),
+                    value: std::sync::Mutex::new(value),
+                }
+            }
+        }
+
+        pub(crate) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
+            let is_taken = &token.is_taken;
+            let (from, to) = (false, true);
+            is_taken
+                .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
+                .ok()?;
+            let value = token.value.lock().expect("another thread has failed");
+            Some(TokenGuard { is_taken, value })
+        }
+
+        impl<T> Drop for TokenGuard<'_, T> {
+            fn drop(&mut self) {
+                // No other loom thread runs between this store and the drop of `value`'s guard.
+                self.is_taken.store(false, Ordering::Release);
+            }
+        }
+
+        impl<T> Deref for TokenGuard<'_, T> {
+            type Target = T;
+
+            fn deref(&self) -> &T {
+                &self.value
+            }
+        }
+
+        impl<T> DerefMut for TokenGuard<'_, T> {
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.value
+            }
+        }
+
+        pub(crate) fn wait<'a, T>(
+            condvar: &Condvar,
+            mut guard: MutexGuard<'a, T>,
+        ) -> MutexGuard<'a, T> {
+            let locked = guard.guard.take().expect(LOCKED);
+            guard.guard = Some(condvar.0.wait(locked).expect("another thread has failed"));
+            guard
+        }
+
+        /// Times out as soon as other threads have run, or never.
+        pub(crate) fn wait_timeout<'a, T>(
+            condvar: &Condvar,
+            mut guard: MutexGuard<'a, T>,
+            _: Duration,
+        ) -> (MutexGuard<'a, T>, bool) {
+            if crate::NO_TIMEOUT.get() {
+                return (wait(condvar, guard), false);
+            }
+            let mutex = guard.mutex;
+            guard.guard = None;
+            loom::thread::yield_now();
+            (lock(mutex), true)
+        }
     }
 }
 

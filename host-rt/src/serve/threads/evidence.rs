@@ -1,7 +1,7 @@
 //! Evidence that more than one caller needs the host. Without evidence, no thread is woken to poll:
 //! a serial caller would wait for the wake-up, and no other caller would benefit.
 
-use super::super::sync::{AtomicU32, Ordering};
+use crate::base::sync::{AtomicU32, Ordering};
 
 /// Requests for which evidence lasts.
 const LIFETIME: u32 = 64;

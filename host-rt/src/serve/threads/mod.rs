@@ -55,7 +55,7 @@ use std::time::Duration;
 use self::evidence::Evidence;
 use self::progress::Progress;
 use self::states::{Action, State, States};
-use super::sync::{Condvar, Mutex, Token, TokenGuard, lock, try_lock, wait, wait_timeout};
+use crate::base::sync::{Condvar, Mutex, Token, TokenGuard, lock, try_lock, wait, wait_timeout};
 
 /// Interval of the standby's checks while requests come in.
 const TICK: Duration = Duration::from_millis(1);

@@ -1,7 +1,7 @@
 //! The number of requests taken, and whether the standby ticks: in one word, so that all changes of
 //! the two have one order.
 
-use super::super::sync::{AtomicU64, Ordering};
+use crate::base::sync::{AtomicU64, Ordering};
 
 /// Set while the standby ticks. The bits above count requests.
 const TICKING: u64 = 1;

@@ -1,20 +1,24 @@
-//! The synchronisation primitives of `threads` and `change_flag`. Their models in tests/model
-//! replace this file.
+//! The synchronisation primitives of code that models explore: that of `task`, and in `serve` the
+//! code that decides which thread polls, sleeps and is woken. tests/model replaces this file.
 
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
-pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use std::thread::{Builder, JoinHandle, scope, yield_now};
+pub(crate) use std::thread_local;
 
-pub(super) use crate::base::lock::{lock, wait};
+pub(crate) use super::lock::{lock, wait};
 
 /// A mutex that no thread waits for.
-pub(super) type Token<T> = Mutex<T>;
-pub(super) type TokenGuard<'a, T> = MutexGuard<'a, T>;
+pub(crate) type Token<T> = Mutex<T>;
+pub(crate) type TokenGuard<'a, T> = MutexGuard<'a, T>;
 
 /// The token if no thread holds it, even after a panic of the last holder.
-pub(super) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
+pub(crate) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
     match token.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => {
@@ -26,7 +30,7 @@ pub(super) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
 }
 
 /// Waits for at most `time`; also returns whether it has passed.
-pub(super) fn wait_timeout<'a, T>(
+pub(crate) fn wait_timeout<'a, T>(
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,
     time: Duration,
