@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::task::{Edge, PARTS, Phase};
+use super::task::{Edge, PARTS, Phase, Task};
 use super::{Failure, Graph};
 use crate::task::error::{TaskError, TaskName};
 use crate::task::slab::Id;
@@ -47,8 +47,17 @@ impl<W, V: Clone> Graph<W, V> {
             task.mark = None;
             task.behind_failure = false;
             task.after_repeated = false;
-            task.repeated = true;
             task.phase = Phase::Ready;
+            let queued = task.next.iter().filter(|(_, edge)| *edge == Edge::End);
+            let queued: Vec<_> = queued.map(|&(next, _)| next).collect();
+            for next in queued {
+                // Those that have not started will wait for the new operations.
+                let is_behind =
+                    |task: &&mut Task<W, V>| matches!(task.phase, Phase::Started | Phase::Queued);
+                if let Some(task) = self.tasks.get_mut(next).filter(is_behind) {
+                    task.after_repeated = true;
+                }
+            }
             self.stats.queued -= 1;
             self.stats.repeated += 1;
             self.effects.target.push_back(id);
@@ -93,7 +102,7 @@ impl<W, V: Clone> Graph<W, V> {
             self.effects.dropped.extend(task.work.take());
             let next = std::mem::take(&mut task.next);
             let locks = std::mem::take(&mut task.locks);
-            let (frame, group, repeated) = (task.frame, task.group, task.repeated);
+            let (frame, group) = (task.frame, task.group);
             let kept = task.held || error.is_some();
             self.effects.changed |= task.held;
             if !kept {
@@ -116,7 +125,6 @@ impl<W, V: Clone> Graph<W, V> {
                     let at = task.mark.as_ref().map(|mark| mark.at.clone());
                     self.effects.to_cancel.extend(at);
                 }
-                task.after_repeated |= repeated;
                 // Set before it starts, since it must not run.
                 if edge != Edge::Start {
                     self.end_part(next, &mut ended);

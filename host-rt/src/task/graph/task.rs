@@ -79,9 +79,8 @@ pub(super) struct Task<W, V> {
     pub(super) executor: Executor,
     pub(super) phase: Phase,
     pub(super) held: bool,
-    /// It was queued again, since an unrelated operation in its queue had failed.
-    pub(super) repeated: bool,
-    /// A task that it waits for was queued again.
+    /// It is queued behind the operations of a task that was queued again since, because an
+    /// unrelated operation in that one's queue had failed.
     pub(super) after_repeated: bool,
     /// Its queue had failed before it.
     pub(super) behind_failure: bool,
@@ -111,7 +110,6 @@ impl<W, V> Task<W, V> {
             executor: new.executor,
             phase: Phase::Waiting,
             held: new.held,
-            repeated: false,
             after_repeated: false,
             behind_failure: false,
             before_start: 1,

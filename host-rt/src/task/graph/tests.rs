@@ -66,6 +66,8 @@ struct World<'a> {
     events: Vec<Option<bool>>,
     /// Whether each task has really ended.
     over: Vec<bool>,
+    /// Whether each target task has run, successfully or not.
+    has_run: Vec<bool>,
     /// Whether each task's disturbance has happened.
     disturbed: Vec<bool>,
     exclusive: Vec<usize>,
@@ -92,6 +94,7 @@ impl<'a> World<'a> {
             queued: Vec::new(),
             events: Vec::new(),
             over: vec![false; plans.len()],
+            has_run: vec![false; plans.len()],
             disturbed: vec![false; plans.len()],
             exclusive: Vec::new(),
         }
@@ -194,6 +197,8 @@ impl<'a> World<'a> {
         let runs = !disturbed && !travels;
         if runs {
             self.assert_after(task);
+            assert!(!self.has_run[task], "{task} runs twice");
+            self.has_run[task] = true;
         }
         self.leave(task, runs);
         let fine = runs && !plan.fails;
@@ -277,4 +282,46 @@ fn tasks_that_have_failed_go_when_nothing_can_depend_on_them() {
     }
     assert_eq!(graph.stats.failed, 1001);
     assert!(graph.tasks.len() < 100, "{} tasks", graph.tasks.len());
+}
+
+#[test]
+fn a_task_that_fails_after_a_repeated_one_runs_once() {
+    let mut graph = Graph::<usize, usize>::new(Resolve::OnDevice);
+    let add = |graph: &mut Graph<usize, usize>| {
+        graph.add(New {
+            name: None,
+            executor: Executor::Target(0),
+            frame: graph.root,
+            group: None,
+            accesses: vec![(0, Access::InOut)],
+            work: 0,
+            held: true,
+            waits: false,
+        })
+    };
+    let queue = |graph: &mut Graph<usize, usize>, task| {
+        assert_eq!(graph.effects.target.pop_front(), Some(task));
+        assert!(graph.start(task).is_some());
+        let queue = QueueId {
+            device: 0,
+            number: 0,
+            epoch: 0,
+        };
+        graph.queued(task, 0, Mark { task, queue, at: 0 });
+    };
+    let first = add(&mut graph);
+    queue(&mut graph, first);
+    graph.target_ended(first, Some(World::error()), true);
+    queue(&mut graph, first);
+    // It is queued after the repetition, and fails by itself.
+    let second = add(&mut graph);
+    queue(&mut graph, second);
+    graph.target_ended(second, Some(World::error()), false);
+    graph.target_ended(first, None, false);
+    assert_eq!(graph.effects.target.pop_front(), None, "it is queued again");
+    assert!(
+        graph
+            .outcome(second)
+            .is_some_and(|outcome| outcome.is_err())
+    );
 }
