@@ -5,7 +5,7 @@ use revoff_host::targets::code_object;
 use revoff_host::targets::code_object::program::Program;
 use test_elf::{File, Symbol, metadata_note};
 
-use super::Target;
+use crate::target::Target;
 
 /// Metadata: targets and kernels.
 pub(super) const METADATA: Target = Target {

@@ -4,7 +4,8 @@ use revoff_host::targets::offload_binary::{Entry, ImageKind, OffloadKind};
 use revoff_host::targets::{fatbin, offload_binary};
 use test_fatbin::Stored;
 
-use super::{Target, code_objects, ptx};
+use crate::target::Target;
+use crate::{code_objects, ptx};
 
 /// Reading a fatbin, and decompressing what it contains.
 pub(super) const FATBIN: Target = Target {

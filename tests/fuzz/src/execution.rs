@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use device_arena::{AccessKind, CheckedArena, Fill};
 use gcn_emu::{AddressSpace, Arch, Dispatch};
 
-use super::{Target, code_objects, ptx};
+use crate::target::Target;
+use crate::{code_objects, ptx};
 
 /// Loads a text, and runs each of its kernels.
 pub(super) const PTX: Target = Target {

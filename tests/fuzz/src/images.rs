@@ -3,7 +3,8 @@
 use revoff_host::Image;
 use revoff_host::targets::DeviceArch;
 
-use super::{Target, code_objects, containers, ptx};
+use crate::target::Target;
+use crate::{code_objects, containers, ptx};
 
 /// Everything that is read from an image before it is loaded.
 pub(super) const IMAGE: Target = Target {

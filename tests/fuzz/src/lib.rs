@@ -14,7 +14,7 @@
 //! | `engines` | programs by all ways in which `ptx-emu` executes them |
 //! | `cuda` | calls of the emulated CUDA driver |
 //! | `hsa` | calls of the emulated ROCr, and packets in its queues |
-//! | `input`, `objects`, `panics` | calls as bytes, what they have made, and panics that a driver hides |
+//! | `target`, `input`, `objects`, `panics` | what a target is, calls as bytes, what they have made, and panics that a driver hides |
 
 mod code_objects;
 mod containers;
@@ -27,25 +27,10 @@ mod input;
 mod objects;
 mod panics;
 mod ptx;
+mod target;
 
 pub use self::input::Tally;
-
-/// A function of bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    /// Its name.
-    pub name: &'static str,
-    /// Panics if what must hold does not.
-    pub run: fn(&[u8]),
-    /// Bytes to mutate.
-    pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Whether they are read: seeds that are not would only test the first check.
-    pub is_valid: fn(&[u8]) -> bool,
-    /// How many calls of a parser take as long as one of this: a test calls it the less often.
-    pub cost: u64,
-    /// What it has done in this process so far, if much of its input could be rejected.
-    pub tally: Option<fn() -> Tally>,
-}
+pub use self::target::Target;
 
 /// All targets.
 pub const TARGETS: [Target; 15] = [

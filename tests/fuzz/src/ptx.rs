@@ -2,7 +2,7 @@
 
 use revoff_host::targets::{gcc, ptx};
 
-use super::Target;
+use crate::target::Target;
 
 /// The statements of a text.
 pub(super) const STATEMENTS: Target = Target {

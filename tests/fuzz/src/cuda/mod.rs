@@ -30,7 +30,8 @@ use self::driver::{cu, works};
 use self::perform::Call;
 use self::sequence::Sequence;
 use crate::input::{Counter, calls, record};
-use crate::{Target, panics};
+use crate::panics;
+use crate::target::Target;
 
 /// A sequence of calls: see [`Call`].
 pub(super) const CALLS: Target = Target {

@@ -19,7 +19,7 @@ use bus_cost::CountCosts;
 use ptx_emu::{Grid, Machine, Options, Part, Trace};
 
 use self::program::{ALL_LANES, LANES, Program, SLOT};
-use crate::Target;
+use crate::target::Target;
 
 /// A program: see [`program::Op`].
 pub(super) const ENGINES: Target = Target {

@@ -25,7 +25,8 @@ use self::perform::Call;
 use self::sequence::Sequence;
 use self::world::world;
 use crate::input::{Counter, calls, record};
-use crate::{Target, panics};
+use crate::panics;
+use crate::target::Target;
 
 /// A sequence of calls: see [`Call`].
 pub(super) const CALLS: Target = Target {

@@ -13,7 +13,8 @@ use super::world::{
     signal, world, write,
 };
 use crate::input::{Counter, Operands, calls, record};
-use crate::{Target, panics};
+use crate::panics;
+use crate::target::Target;
 
 /// Packets of a queue: see [`Step`].
 pub(crate) const PACKETS: Target = Target {

@@ -1,0 +1,20 @@
+//! A target.
+
+use crate::input::Tally;
+
+/// A function of bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// Panics if what must hold does not.
+    pub run: fn(&[u8]),
+    /// Bytes to mutate.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Whether they are read: seeds that are not would only test the first check.
+    pub is_valid: fn(&[u8]) -> bool,
+    /// How many calls of a parser take as long as one of this: a test calls it the less often.
+    pub cost: u64,
+    /// What it has done in this process so far, if much of its input could be rejected.
+    pub tally: Option<fn() -> Tally>,
+}
