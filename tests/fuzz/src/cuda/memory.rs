@@ -195,7 +195,7 @@ impl Sequence<'_> {
                 };
                 let stream = self.stream(operands);
                 let [to_context, from_context] = contexts;
-                if rare % 2 == 0 {
+                if rare.is_multiple_of(2) {
                     cu!(cuMemcpyPeer(
                         address => u64, to_context => u64, from.value => u64, from_context => u64, len => u64
                     ))
@@ -441,7 +441,7 @@ impl Sequence<'_> {
                 } else {
                     &raw mut value
                 };
-                if operands.byte() % 2 == 0 {
+                if operands.byte().is_multiple_of(2) {
                     cu!(cuMemPoolSetAttribute(pool => u64, attribute => u32, value => *const u64))
                 } else {
                     cu!(cuMemPoolGetAttribute(pool => u64, attribute => u32, value => *mut u64))

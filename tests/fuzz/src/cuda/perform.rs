@@ -28,7 +28,7 @@ kinds! {
     CopyFrom CopyTo CopyWithin CopyAny CopyPeer CopyRows Fill FillRows Describe
     CreatePool DestroyPool UsePool SetPool
     CreateStream DestroyStream Synchronize CreateEvent DestroyEvent RecordEvent WaitEvent SynchronizeEvent
-    QueryEvents CallHost WaitValue WriteValue
+    QueryEvents QueueFunction WaitValue WriteValue
     LoadModule UnloadModule GetFunction GetGlobal DescribeFunction Launch LaunchEx
     LoadLibrary UnloadLibrary GetKernel Occupancy
     CreateLinker AddToLinker CompleteLinker DestroyLinker
@@ -69,8 +69,8 @@ impl Sequence<'_> {
             | CopyPeer | CopyRows | Fill | FillRows | Describe | CreatePool | DestroyPool
             | UsePool | SetPool => self.use_memory(call, operands),
             CreateStream | DestroyStream | Synchronize | CreateEvent | DestroyEvent
-            | RecordEvent | WaitEvent | SynchronizeEvent | QueryEvents | CallHost | WaitValue
-            | WriteValue => self.use_streams(call, operands),
+            | RecordEvent | WaitEvent | SynchronizeEvent | QueryEvents | QueueFunction
+            | WaitValue | WriteValue => self.use_streams(call, operands),
             LoadModule | UnloadModule | GetFunction | GetGlobal | DescribeFunction | Launch
             | LaunchEx | LoadLibrary | UnloadLibrary | GetKernel | Occupancy | CreateLinker
             | AddToLinker | CompleteLinker | DestroyLinker => self.use_code(call, operands),

@@ -1,5 +1,6 @@
 //! Calls for streams and events, and functions of the host in streams.
 
+use std::collections::hash_map::Entry;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -116,7 +117,7 @@ impl Sequence<'_> {
                     }
                 }
             }
-            Call::CallHost => self.call_host(operands),
+            Call::QueueFunction => self.call_host(operands),
             Call::WaitValue => self.wait_value(operands),
             _ => {
                 let stream = self.stream(operands);
@@ -163,29 +164,29 @@ impl Sequence<'_> {
     /// The words that streams of the current context wait for.
     fn waits(&mut self) -> Option<&mut Waits> {
         let context = Self::current();
-        if !self.waits.contains_key(&context) {
-            let (mut words, mut releaser) = (0u64, 0u64);
-            let code = cu!(cuStreamCreate(&raw mut releaser => *mut u64, 1 => u32));
-            if code != 0 {
-                return None;
-            }
-            let bytes = 8 * MAX_WAITS;
-            if cu!(cuMemAlloc_v2(&raw mut words => *mut u64, bytes => u64)) != 0
-                || cu!(cuMemsetD8_v2(words => u64, 0 => u8, bytes => u64)) != 0
-            {
-                // The context is broken, or full; a stream of a broken one goes with it.
-                let _ = cu!(cuMemFree_v2(words => u64));
-                let _ = cu!(cuStreamDestroy_v2(releaser => u64));
-                return None;
-            }
-            let waits = Waits {
-                words,
-                releaser,
-                next: 0,
-            };
-            self.waits.insert(context, waits);
+        let vacant = match self.waits.entry(context) {
+            Entry::Occupied(waits) => return Some(waits.into_mut()),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let (mut words, mut releaser) = (0u64, 0u64);
+        let code = cu!(cuStreamCreate(&raw mut releaser => *mut u64, 1 => u32));
+        if code != 0 {
+            return None;
         }
-        self.waits.get_mut(&context)
+        let bytes = 8 * MAX_WAITS;
+        if cu!(cuMemAlloc_v2(&raw mut words => *mut u64, bytes => u64)) != 0
+            || cu!(cuMemsetD8_v2(words => u64, 0 => u8, bytes => u64)) != 0
+        {
+            // The context is broken, or full; a stream of a broken one goes with it.
+            let _ = cu!(cuMemFree_v2(words => u64));
+            let _ = cu!(cuStreamDestroy_v2(releaser => u64));
+            return None;
+        }
+        Some(vacant.insert(Waits {
+            words,
+            releaser,
+            next: 0,
+        }))
     }
 
     /// Has a stream wait for a word, and another one write it.

@@ -104,9 +104,11 @@ fn results(machine: &Machine, text: &str, blocks: u32, threads: u32) -> Vec<u8> 
     let params = [memory.to_le_bytes().to_vec()];
     let running = machine.launch(&module, kernel, grid, &params, Box::new(|_| {}));
     let running = running.expect("a valid launch");
-    let ended = running.wait(Some(Instant::now() + LONG));
-    let ended = ended.unwrap_or_else(|| panic!("no end of\n{text}"));
-    ended.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    match running.wait(Some(Instant::now() + LONG)) {
+        Some(Ok(())) => {}
+        Some(Err(fault)) => panic!("{fault}\n{text}"),
+        None => panic!("no end of\n{text}"),
+    }
     let mut bytes = vec![0; BYTES as usize];
     let host = machine.memory().host(memory, BYTES).expect("its memory");
     // SAFETY: a block of as many bytes, which no kernel uses any more.

@@ -96,7 +96,7 @@ fn seeds() -> Vec<Vec<u8>> {
             (WaitGroup, &[0, 0]),
             (Handle, &[0, 0, 0]),
             (Handle, &[1, 1, 1]),
-            (CallLater, &[]),
+            (RunLater, &[]),
             (Expose, &[0]),
             (DestroyGroup, &[0]),
             (DestroySignal, &[1]),

@@ -24,7 +24,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    CreateSignal DestroySignal Store Load Add Wait WaitAny CreateGroup DestroyGroup WaitGroup Handle CallLater Expose
+    CreateSignal DestroySignal Store Load Add Wait WaitAny CreateGroup DestroyGroup WaitGroup Handle RunLater Expose
     Alloc Free Allow Lock Unlock Copy Fill CopyAsync CopyRows Describe SetUserData OnFree
     CreateReader DestroyReader CreateExecutable DestroyExecutable Define LoadCode Freeze GetSymbol DescribeSymbol
     Iterate CreateQueue CreateSoftQueue DestroyQueue UseQueue Argue Dispatch
@@ -44,7 +44,7 @@ impl Sequence<'_> {
             Unlock => Kind::Locked,
             Free => Kind::Memory,
             CreateSignal | Store | Load | Add | Wait | WaitAny | CreateGroup | WaitGroup
-            | Handle | CallLater | Expose => return self.use_signals(call, operands),
+            | Handle | RunLater | Expose => return self.use_signals(call, operands),
             Alloc | Allow | Lock | Copy | Fill | CopyAsync | CopyRows | Describe | SetUserData
             | OnFree => return self.use_memory(call, operands),
             CreateReader | CreateExecutable | Define | LoadCode | Freeze | GetSymbol

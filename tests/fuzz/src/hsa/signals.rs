@@ -18,7 +18,7 @@ static HANDLED: AtomicU64 = AtomicU64::new(0);
 extern "C" fn handled(_: i64, again: *mut c_void) -> bool {
     // Relaxed: a number by itself.
     let number = HANDLED.fetch_add(1, Ordering::Relaxed);
-    !again.is_null() && number % 4 != 0
+    !again.is_null() && !number.is_multiple_of(4)
 }
 
 extern "C" fn called(_: *mut c_void) {
@@ -118,7 +118,7 @@ impl Sequence<'_> {
                     again => *mut c_void
                 ))
             }
-            Call::CallLater => {
+            Call::RunLater => {
                 let function = if operands.is_rare(64) {
                     None
                 } else {
