@@ -68,6 +68,23 @@ pub enum MpiError {
         /// The number.
         value: u32,
     },
+    /// The message is longer than the kernel receives.
+    #[error("{what}: the message has {}, and is lost", Count(*bytes as u64, "byte"))]
+    Truncated {
+        /// What it was to do.
+        what: Communication,
+        /// The message's length.
+        bytes: usize,
+    },
+    /// The ranks call different functions, or with other arguments.
+    #[error(
+        "{what}: another rank has called something else, or with other data: all ranks call the same functions in the \
+         same order, with the same root, length, type and operation"
+    )]
+    Disagreement {
+        /// What this rank was to do.
+        what: Communication,
+    },
     /// No datatype, or no operation for it.
     #[error(
         "{what}: no operation {operation} for elements of type {datatype}: use those of `mpi_calls::Operation`, but \

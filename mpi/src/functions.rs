@@ -8,10 +8,21 @@ use mpi_calls::{
 };
 use revoff_host::{Functions, RuntimeError};
 
+use crate::communication::Communication;
 use crate::error::MpiError;
 use crate::on_device;
-use crate::request::{Buffer, Request, Words};
-use crate::session::{Mpi, Shared};
+use crate::receives::Receive;
+use crate::request::{Buffer, Words};
+use crate::run_to_end::RunToEnd;
+use crate::session::{Begun, Mpi, Sending, Shared};
+use crate::together::Together;
+
+/// What the wait for a send returns.
+const NOTHING_RECEIVED: Received = Received {
+    from: 0,
+    tag: 0,
+    bytes: 0,
+};
 
 impl Mpi {
     /// Adds the functions that kernels call.
@@ -50,17 +61,14 @@ impl Mpi {
         }
         add!(
             MpiSend,
-            |shared, to, tag, data| {
-                let request = shared.send(to, tag, data)?;
-                request.done().await.map(drop)
-            },
+            |shared, to, tag, data| shared.send(to, tag, data)?.await,
             on_device::send
         );
         add!(
             MpiRecv,
             |shared, from, tag, data| {
-                let request = shared.receive(from, tag, data.len())?;
-                deliver(request, data).await
+                let receive = shared.receive(from, tag, data.len())?;
+                deliver(receive, data).await
             },
             on_device::recv
         );
@@ -74,7 +82,7 @@ impl Mpi {
             let receiving = shared.receive(from, recv_tag, into.len())?;
             let sending = shared.send(to, send_tag, data)?;
             let received = deliver(receiving, into).await?;
-            sending.done().await?;
+            sending.await?;
             Ok::<_, MpiError>(received)
         });
         add!(MpiExchange, |shared,
@@ -91,14 +99,19 @@ impl Mpi {
             let of_b = shared.receive(b, tag_a, from_b.len())?;
             let sent_to_a = shared.send(a, tag_a, to_a)?;
             let sent_to_b = shared.send(b, tag_b, to_b)?;
-            deliver(of_a, from_a).await?;
-            deliver(of_b, from_b).await?;
-            sent_to_a.done().await?;
-            sent_to_b.done().await.map(drop)
+            // Both messages are received, also if one of them is too long.
+            let came = [deliver(of_a, from_a).await, deliver(of_b, from_b).await];
+            for received in came {
+                received?;
+            }
+            sent_to_a.await?;
+            sent_to_b.await
         });
         add!(
             MpiIsend,
-            |shared, to, tag, data| shared.keep(data.len(), || shared.send(to, tag, data)),
+            |shared, to, tag, data| shared.keep(data.len(), || {
+                shared.send(to, tag, data).map(Begun::Send)
+            }),
             on_device::isend
         );
         add!(
@@ -106,7 +119,9 @@ impl Mpi {
             |shared, from, tag, bytes| {
                 // More than there is memory for is an error of MPI's as well.
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                shared.keep(bytes, || shared.receive(from, tag, bytes))
+                shared.keep(bytes, || {
+                    shared.receive(from, tag, bytes).map(Begun::Receive)
+                })
             },
             on_device::irecv
         );
@@ -115,34 +130,40 @@ impl Mpi {
             |shared, request, data| {
                 // The request keeps its memory until it is done.
                 let (request, _reserved) = shared.kept().take(request)?;
-                deliver(request, data).await
+                match request {
+                    Begun::Receive(receive) => deliver(receive, data).await,
+                    Begun::Send(sending) => sending.await.map(|()| NOTHING_RECEIVED),
+                }
             },
             on_device::wait
         );
         add!(MpiBarrier, |shared| {
-            let request = shared.communicator.barrier()?;
-            request.done().await.map(drop)
+            let together = shared.together(Communication::Barrier, (0, 0), |_| Ok(None));
+            together.await.map(drop)
         });
         add!(MpiBroadcast, |shared, root, data| {
-            let request = shared.communicator.broadcast(root, data)?;
-            put(&request.done().await?.1, data)
+            let (bytes, copy) = (data.len(), Words::copy_of(data));
+            let what = Communication::Broadcast { root, bytes };
+            let together = shared.together(what, (0, 0), move |communicator| {
+                communicator.broadcast(root, bytes, copy).map(Some)
+            });
+            put(&together.await?, data)
         });
         add!(MpiReduce, |shared, root, datatype, operation, data| {
             let is_root = shared.communicator.rank == root;
-            let request = shared
-                .communicator
-                .reduce(Some(root), (datatype, operation), data)?;
-            let (_, buffers) = request.done().await?;
+            let buffers = shared
+                .reduce(Some(root), (datatype, operation), data)
+                .await?;
             if is_root {
                 put(&buffers, data)?;
             }
             Ok::<_, MpiError>(())
         });
         add!(MpiAllreduce, |shared, datatype, operation, data| {
-            let request = shared
-                .communicator
-                .reduce(None, (datatype, operation), data)?;
-            put(&request.done().await?.1, data)
+            put(
+                &shared.reduce(None, (datatype, operation), data).await?,
+                data,
+            )
         });
         Ok(functions)
     }
@@ -150,15 +171,42 @@ impl Mpi {
 
 impl Shared {
     /// Begins to send data, of which MPI gets a copy.
-    fn send(&self, to: u32, tag: u32, data: &[u8]) -> Result<Request, MpiError> {
-        let copy = || Words::copy_of(data).into();
-        self.communicator.send(to, tag, data.len(), copy)
+    fn send(&self, to: u32, tag: u32, data: &[u8]) -> Result<Sending, MpiError> {
+        self.send_buffer(to, tag, data.len(), || Words::copy_of(data).into())
+    }
+
+    /// Begins to send `bytes` bytes, which `buffer` returns.
+    pub(crate) fn send_buffer(
+        &self,
+        to: u32,
+        tag: u32,
+        bytes: usize,
+        buffer: impl FnOnce() -> Buffer,
+    ) -> Result<Sending, MpiError> {
+        let request = self.communicator.send(to, tag, bytes, buffer)?;
+        Ok(RunToEnd::new(&self.thread, async {
+            request.done().await.map(drop)
+        }))
     }
 
     /// Begins to receive at most so many bytes, into memory of the host.
-    fn receive(&self, from: u32, tag: u32, bytes: usize) -> Result<Request, MpiError> {
-        let memory = || Words::new(bytes).into();
-        self.communicator.receive(from, tag, bytes, memory)
+    fn receive(&self, from: u32, tag: u32, bytes: usize) -> Result<Receive, MpiError> {
+        self.receives.begin(&self.thread, (from, tag, bytes), None)
+    }
+
+    /// Begins to combine elements of all ranks; the last buffer gets the result, of `root` alone or of all.
+    fn reduce(
+        &self,
+        root: Option<u32>,
+        (datatype, operation): (u32, u32),
+        data: &[u8],
+    ) -> Together {
+        let (bytes, copy) = (data.len(), Words::copy_of(data));
+        let what = Communication::Reduce { root, bytes };
+        self.together(what, (datatype, operation), move |communicator| {
+            let request = communicator.reduce(root, (datatype, operation), bytes, copy)?;
+            Ok(Some(request))
+        })
     }
 
     /// Begins a request with a message of that many bytes, and keeps it until a kernel waits for it; returns its
@@ -166,7 +214,7 @@ impl Shared {
     pub(crate) fn keep(
         &self,
         bytes: usize,
-        begin: impl FnOnce() -> Result<Request, MpiError>,
+        begin: impl FnOnce() -> Result<Begun, MpiError>,
     ) -> Result<u64, MpiError> {
         let reserved = self.kept().reserve(bytes as u64)?;
         let request = begin()?;
@@ -174,9 +222,9 @@ impl Shared {
     }
 }
 
-/// Waits for a request, and copies a message that was received.
-async fn deliver(request: Request, data: &mut [u8]) -> Result<Received, MpiError> {
-    let (received, buffers) = request.done().await?;
+/// Waits for a message, and copies it.
+async fn deliver(receive: Receive, data: &mut [u8]) -> Result<Received, MpiError> {
+    let (received, buffers) = receive.done().await?;
     let bytes = usize::try_from(received.bytes).unwrap_or(usize::MAX);
     let room = data.len();
     let no_room = MpiError::NoRoom { bytes, room };

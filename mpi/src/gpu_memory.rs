@@ -13,8 +13,8 @@ use crate::error::MpiError;
 /// The variable with the setting.
 const VARIABLE: &str = "REVOFF_MPI_GPU";
 
-/// The least bytes of a message that is staged in device memory: fewer are copied to the host faster than device memory
-/// is allocated. Estimated, not measured: an allocation and a copy on a GPU take some 10 microseconds each, in which a
+/// Minimum bytes of a message that is staged in device memory: copying fewer to the host takes less time than allocating
+/// device memory. Estimated, not measured: an allocation and a copy on a GPU take some 10 microseconds each, in which a
 /// bus moves about as many bytes.
 const LARGE: usize = 256 << 10;
 
@@ -34,10 +34,10 @@ pub(crate) enum Setting {
 }
 
 impl Setting {
-    /// That of the environment.
+    /// Reads the environment variable.
     ///
     /// # Errors
-    /// The variable has another value.
+    /// Its value is invalid.
     pub(crate) fn read() -> Result<Self, MpiError> {
         let value = env::var_os(VARIABLE).unwrap_or_default();
         match value.to_str() {
@@ -51,8 +51,7 @@ impl Setting {
     }
 }
 
-/// The memory that MPI accesses itself, beside the host's. That of emulated GPUs is the host's memory, at other
-/// addresses.
+/// The kinds of device memory that MPI accesses itself. Emulated GPUs have the host's memory, at other addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GpuMemory {
     pub(crate) setting: Setting,
@@ -60,22 +59,22 @@ pub(crate) struct GpuMemory {
     pub(crate) rocm: bool,
 }
 
-/// In whose memory the messages of a device are staged.
+/// Where the messages of a device are staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Staging {
     Device,
     Host,
-    /// The host's, which users might not expect, for this reason.
+    /// Unexpectedly in the host's memory, for this reason.
     HostBecause(&'static str),
 }
 
 impl GpuMemory {
-    /// What MPI, which has started, says.
-    pub(crate) fn ask(setting: Setting) -> Self {
+    /// Asks MPI, which must have started.
+    pub(crate) fn query(setting: Setting) -> Self {
         Self {
             setting,
-            cuda: query(MPIX_GPU_SUPPORT_CUDA) || is_true("MPIX_Query_cuda_support"),
-            rocm: query(MPIX_GPU_SUPPORT_HIP)
+            cuda: gpu_support(MPIX_GPU_SUPPORT_CUDA) || is_true("MPIX_Query_cuda_support"),
+            rocm: gpu_support(MPIX_GPU_SUPPORT_HIP)
                 || is_true("MPIX_Query_rocm_support")
                 || is_true("MPIX_Query_hip_support"),
         }
@@ -104,7 +103,7 @@ impl GpuMemory {
             MemoryKind::Emulated => true,
             MemoryKind::Cuda => self.cuda,
             MemoryKind::Rocm => self.rocm,
-            // Nothing is gained there.
+            // Device memory is the host's.
             _ => return Staging::Host,
         };
         match self.setting {
@@ -121,18 +120,18 @@ impl GpuMemory {
     }
 }
 
-/// Asks MPICH, from version 4 on.
-fn query(gpu: c_int) -> bool {
+/// Asks MPICH 4 or later whether it accesses the memory of this kind of GPU.
+fn gpu_support(gpu: c_int) -> bool {
     type Query = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
     let mut is_supported = 0;
-    // SAFETY: it is MPICH's function of this name, which has this type.
+    // SAFETY: only MPICH has a function of this name, and it has this type.
     let function = unsafe { find::<Query>("MPIX_GPU_query_support") };
     // SAFETY: MPI has started; it writes to the place.
     function.is_some_and(|function| unsafe { function(gpu, &mut is_supported) } == 0)
         && is_supported != 0
 }
 
-/// Asks by a function that Open MPI has, and MPICH too.
+/// Calls a query that Open MPI defines, and MPICH too.
 fn is_true(name: &str) -> bool {
     type Query = unsafe extern "C" fn() -> c_int;
     // SAFETY: a function of MPI of such a name has this type.
@@ -141,7 +140,7 @@ fn is_true(name: &str) -> bool {
     function.is_some_and(|function| unsafe { function() } != 0)
 }
 
-/// A function of the libraries that are loaded.
+/// Looks a function up in the loaded libraries.
 ///
 /// # Safety
 /// If there is one of this name, `T` is its type.

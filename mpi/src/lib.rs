@@ -32,15 +32,18 @@
 //! | `progress` | polls calls that wait |
 //! | `functions` | the host functions |
 //! | `on_device`, `gpu_memory` | their calls with messages in device memory, which MPI accesses itself |
+//! | `receives`, `discard` | matches messages with receives; messages that are too long for them |
+//! | `together`, `turns` | what all ranks do together, one after the other |
 //! | `kept` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
-//! | `request` | a communication until its end |
+//! | `request`, `run_to_end` | a communication until its end, also of a call that was given up |
 //! | `element` | MPI's handles of datatypes and operations |
 //! | `error`, `communication` | what can go wrong, and with what |
 #![cfg(feature = "library")]
 
 mod communication;
 mod communicator;
+mod discard;
 mod element;
 mod error;
 mod functions;
@@ -48,8 +51,12 @@ mod gpu_memory;
 mod kept;
 mod on_device;
 mod progress;
+mod receives;
 mod request;
+mod run_to_end;
 mod session;
+mod together;
+mod turns;
 
 pub use mpi_calls as calls;
 

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use mpi_calls::Received;
 use revoff_fn::{FunctionFailed, Plain};
 use revoff_host::shared_abi::map_kind::MapKind;
-use revoff_host::{DeviceCall, DeviceFunction, DeviceFuture, DeviceReply};
+use revoff_host::{DeviceCall, DeviceFunction, DeviceFuture, DeviceReply, StagingBuffer};
 
 use crate::error::MpiError;
-use crate::request::{Buffer, Request};
-use crate::session::Shared;
+use crate::receives::Receive;
+use crate::request::Buffer;
+use crate::session::{Begun, Shared};
 
 /// `mpi_send`
 pub(crate) fn send(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
@@ -21,8 +22,8 @@ pub(crate) fn send(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let (to, tag) = (call.value(0)?, call.value(1)?);
         let (buffer, bytes) = outgoing::<()>(&shared, call)?;
         future(&shared, async move |shared| {
-            let request = shared.communicator.send(to, tag, bytes, || buffer)?;
-            request.done().await?;
+            let buffer = || Buffer::Device(buffer);
+            shared.send_buffer(to, tag, bytes, buffer)?.await?;
             Ok(DeviceReply::new(()))
         })
     }
@@ -35,7 +36,8 @@ pub(crate) fn isend(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let (to, tag) = (call.value(0)?, call.value(1)?);
         let (buffer, bytes) = outgoing::<u64>(&shared, call)?;
         future(&shared, async move |shared| {
-            let begin = || shared.communicator.send(to, tag, bytes, || buffer);
+            let buffer = || Buffer::Device(buffer);
+            let begin = || shared.send_buffer(to, tag, bytes, buffer).map(Begun::Send);
             shared.keep(bytes, begin).map(DeviceReply::new)
         })
     }
@@ -49,8 +51,8 @@ pub(crate) fn recv(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let bytes = call.data(2, MapKind::TOFROM)?;
         let buffer = incoming::<Received>(&shared, call, bytes)?;
         future(&shared, async move |shared| {
-            let request = shared.communicator.receive(from, tag, bytes, || buffer)?;
-            deliver(request, 2, bytes).await
+            let receive = receive(&shared, (from, tag, bytes), buffer)?;
+            deliver(receive, 2, bytes).await
         })
     }
 }
@@ -63,7 +65,7 @@ pub(crate) fn irecv(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let bytes = usize::try_from(call.value::<u64>(2)?).ok()?;
         let buffer = incoming::<u64>(&shared, call, bytes)?;
         future(&shared, async move |shared| {
-            let begin = || shared.communicator.receive(from, tag, bytes, || buffer);
+            let begin = || receive(&shared, (from, tag, bytes), buffer).map(Begun::Receive);
             shared.keep(bytes, begin).map(DeviceReply::new)
         })
     }
@@ -76,29 +78,52 @@ pub(crate) fn wait(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let number = call.value(0)?;
         let room = call.data(1, MapKind::TOFROM)?;
         let is_declared = call.returns::<Received>(2);
-        let is_here = |request: &Request| request.staging().is_some_and(|buffer| call.owns(buffer));
+        let is_here = |request: &Begun| match request {
+            Begun::Receive(receive) => receive.is_staged_on(|buffer| call.owns(buffer)),
+            Begun::Send(_) => false,
+        };
         if !is_declared || !shared.kept().find(number).is_some_and(is_here) {
             return None;
         }
         future(&shared, async move |shared| {
             let (request, _reserved) = shared.kept().take(number)?;
-            deliver(request, 1, room).await
+            match request {
+                Begun::Receive(receive) => deliver(receive, 1, room).await,
+                Begun::Send(_) => unreachable!("numbers are not given again"),
+            }
         })
     }
 }
 
 /// The message of a call that sends its third argument, and returns an `R`.
-fn outgoing<R: Plain>(shared: &Shared, call: &mut DeviceCall<'_>) -> Option<(Buffer, usize)> {
+fn outgoing<R: Plain>(
+    shared: &Shared,
+    call: &mut DeviceCall<'_>,
+) -> Option<(StagingBuffer, usize)> {
     let bytes = call.data(2, MapKind::TO)?;
     let stages = call.returns::<R>(3) && shared.gpu_memory.stages(call, bytes);
     let buffer = stages.then(|| call.copy_of(2))??;
-    Some((Buffer::Device(buffer), bytes))
+    Some((buffer, bytes))
 }
 
 /// Memory for the message of a call that has three arguments, and returns an `R`.
-fn incoming<R: Plain>(shared: &Shared, call: &DeviceCall<'_>, bytes: usize) -> Option<Buffer> {
+fn incoming<R: Plain>(
+    shared: &Shared,
+    call: &DeviceCall<'_>,
+    bytes: usize,
+) -> Option<StagingBuffer> {
     let stages = call.returns::<R>(3) && shared.gpu_memory.stages(call, bytes);
-    stages.then(|| call.alloc(bytes))?.map(Buffer::Device)
+    stages.then(|| call.alloc(bytes))?
+}
+
+/// Begins to receive a message in `buffer`.
+fn receive(
+    shared: &Shared,
+    message: (u32, u32, usize),
+    buffer: StagingBuffer,
+) -> Result<Receive, MpiError> {
+    let (receives, thread) = (&shared.receives, &shared.thread);
+    receives.begin(thread, message, Some(buffer))
 }
 
 /// Runs a call while MPI runs.
@@ -116,9 +141,9 @@ where
     }))
 }
 
-/// Waits for a request, whose message then gets to an argument with so much room.
-async fn deliver(request: Request, argument: usize, room: usize) -> Result<DeviceReply, MpiError> {
-    let (received, mut buffers) = request.done().await?;
+/// Waits for a message, which then gets to an argument with so much room.
+async fn deliver(receive: Receive, argument: usize, room: usize) -> Result<DeviceReply, MpiError> {
+    let (received, mut buffers) = receive.done().await?;
     let bytes = usize::try_from(received.bytes).unwrap_or(usize::MAX);
     if bytes > room {
         return Err(MpiError::NoRoom { bytes, room });

@@ -5,8 +5,6 @@ use std::future::poll_fn;
 use std::mem::{MaybeUninit, take};
 use std::task::Poll;
 
-use mpi::Threading;
-use mpi::environment::threading_support;
 use mpi::ffi;
 use mpi_calls::Received;
 use revoff_host::StagingBuffer;
@@ -21,6 +19,8 @@ pub(crate) enum Buffer {
     Host(Words),
     /// Of a device, which MPI accesses itself.
     Device(StagingBuffer),
+    /// Of the host, for a message that nobody gets.
+    Sink(Sink),
 }
 
 impl From<Words> for Buffer {
@@ -35,6 +35,7 @@ impl Buffer {
         match self {
             Self::Host(words) => words.words.cast(),
             Self::Device(buffer) => buffer.as_mut_ptr().cast(),
+            Self::Sink(sink) => sink.0.as_mut_ptr().cast(),
         }
     }
 
@@ -46,6 +47,7 @@ impl Buffer {
         match self {
             Self::Host(words) => to.copy_from_slice(&words.bytes()[..to.len()]),
             Self::Device(buffer) => buffer.read(to)?,
+            Self::Sink(_) => unreachable!("nobody gets it"),
         }
         Ok(())
     }
@@ -97,7 +99,21 @@ impl Drop for Words {
     }
 }
 
+/// Memory of the host without values.
+pub(crate) struct Sink(Vec<u8>);
+
+impl Sink {
+    /// With so many bytes; `None` if there is no room.
+    pub(crate) fn new(bytes: usize) -> Option<Self> {
+        let mut memory = vec![];
+        memory.try_reserve_exact(bytes).ok()?;
+        Some(Self(memory))
+    }
+}
+
 /// A communication under way, with its memory.
+///
+/// It owns that until MPI has finished. Dropped before, which only happens when MPI ends, it leaks it.
 pub(crate) struct Request {
     raw: ffi::MPI_Request,
     what: Communication,
@@ -105,13 +121,11 @@ pub(crate) struct Request {
     buffers: Option<Vec<Buffer>>,
 }
 
-// SAFETY: MPI identifies a request by its value on all threads. Its methods and its drop call MPI only on threads that
-// may, while MPI runs. A request is in the future of a call or in `Shared::kept`:
-// - `Shared::run` polls a future where all threads may call MPI, and holds `calling` meanwhile; otherwise it sends the
-//   future to the thread `mpi` before the first poll. That thread drops its futures before it ends MPI. A future whose
-//   first poll comes after the end begins no request.
-// - Futures add to `kept` and take from it. `Shared::end` empties it, on the thread `mpi`, before MPI ends; no call
-//   begins after that. Without `Mpi::finish`, dropping `Shared` leaks what is kept.
+// SAFETY: MPI identifies a request by its value on all threads. It is tested only where a future of a call, or the rest of
+// one (`RunToEnd`), is polled, by threads that may call MPI, while MPI runs: `Shared::run` polls the future of a call where
+// all threads may call MPI, and holds `calling` meanwhile; otherwise it sends the future to the thread `mpi` before the
+// first poll. That thread drops its futures before it ends MPI. A future whose first poll comes after the end begins no
+// request. The drop does not call MPI.
 unsafe impl Send for Request {}
 
 impl Request {
@@ -185,28 +199,9 @@ impl Request {
 }
 
 impl Drop for Request {
-    /// The call was given up while MPI works on its memory, which therefore stays.
+    /// MPI may still work on the memory, which therefore stays.
     fn drop(&mut self) {
-        let Some(buffers) = take(&mut self.buffers) else {
-            return;
-        };
-        buffers.into_iter().for_each(std::mem::forget);
-        if let Communication::Receive { .. } = self.what {
-            debug_assert!(may_call_mpi(), "a request is dropped by the wrong thread");
-            // SAFETY: the request is MPI's, not finished, and this thread may call MPI, see above. A message that
-            // comes later is for the next receiver.
-            unsafe {
-                ffi::MPI_Cancel(&mut self.raw);
-                ffi::MPI_Request_free(&mut self.raw);
-            }
-        }
+        let buffers = take(&mut self.buffers).into_iter().flatten();
+        buffers.for_each(std::mem::forget);
     }
-}
-
-/// Whether MPI allows calls by this thread.
-fn may_call_mpi() -> bool {
-    let mut is_main = 0;
-    // SAFETY: all threads may ask this while MPI runs.
-    unsafe { ffi::MPI_Is_thread_main(&mut is_main) };
-    is_main != 0 || threading_support() == Threading::Multiple
 }

@@ -5,7 +5,8 @@ use std::mem::{self, ManuallyDrop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 use mpi::Threading;
 use mpi::environment::{Universe, library_version};
@@ -19,11 +20,17 @@ use crate::communicator::Communicator;
 use crate::error::MpiError;
 use crate::gpu_memory::{GpuMemory, Setting};
 use crate::kept::Kept;
-use crate::progress::{Message, is_done, is_done_soon, run};
-use crate::request::Request;
+use crate::progress::{Message, is_done, run};
+use crate::receives::{Receive, Receives};
+use crate::run_to_end::RunToEnd;
+use crate::turns::Turns;
 
 /// The launchers' variables for the number of ranks.
 const SIZES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
+/// How long the thread that serves a call polls it, before it hands the call over: a message between processes takes
+/// microseconds, and a hand-over to a thread that sleeps takes longer.
+const INLINE: Duration = Duration::from_micros(200);
 
 /// MPI in this process.
 ///
@@ -40,14 +47,26 @@ pub(crate) struct Shared {
     pub(crate) gpu_memory: GpuMemory,
     /// Whether all threads may call MPI.
     is_thread_multiple: bool,
-    thread: Sender<Message>,
+    pub(crate) thread: Sender<Message>,
+    pub(crate) receives: Arc<Receives>,
+    /// The turns of what all ranks do together.
+    pub(crate) together: Arc<Turns>,
     /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
     /// thread, and many of them would delay other calls.
     inline: Mutex<()>,
-    kept: Mutex<Kept<Request>>,
+    kept: Mutex<Kept<Begun>>,
     /// Locked for reading while a thread calls MPI, and for writing while MPI begins to end.
     calling: RwLock<()>,
     has_ended: AtomicBool,
+}
+
+/// A send, until MPI has let go of its data.
+pub(crate) type Sending = RunToEnd<Result<(), MpiError>>;
+
+/// A request that a kernel will wait for.
+pub(crate) enum Begun {
+    Send(Sending),
+    Receive(Receive),
 }
 
 impl Mpi {
@@ -76,9 +95,12 @@ impl Mpi {
         let thread = thread
             .spawn(move || match begin(threading) {
                 Ok((universe, communicator, is_thread_multiple)) => {
+                    let receives = Receives::new(communicator);
                     let shared = Arc::new(Shared {
                         communicator,
-                        gpu_memory: GpuMemory::ask(setting),
+                        receives: Arc::clone(&receives),
+                        together: Arc::default(),
+                        gpu_memory: GpuMemory::query(setting),
                         is_thread_multiple,
                         thread: to_thread,
                         inline: Mutex::default(),
@@ -88,7 +110,7 @@ impl Mpi {
                     });
                     let weak = Arc::downgrade(&shared);
                     let _ = started.send(Ok(shared));
-                    serve(universe, &messages, || weak.upgrade());
+                    serve(universe, &messages, &receives, || weak.upgrade());
                 }
                 Err(error) => drop(started.send(Err(error))),
             })
@@ -134,13 +156,29 @@ impl Shared {
         let may_begin = self.is_thread_multiple || self.check().is_err();
         let is_finished = may_begin
             && match self.inline.try_lock() {
-                Ok(_inline) => is_done_soon(&mut call),
+                Ok(_inline) => self.is_done_soon(&mut call),
                 Err(_) => is_done(&mut call),
             };
         if !is_finished {
             // If the thread has ended, the call is dropped, and fails.
             let _ = self.thread.send(Message::Call(call));
         }
+    }
+
+    /// Polls a call for a moment; returns whether it is finished.
+    fn is_done_soon(&self, call: &mut BoxFuture<'static, ()>) -> bool {
+        let begin = Instant::now();
+        while !is_done(call) {
+            if begin.elapsed() >= INLINE {
+                return false;
+            }
+            for rest in self.receives.progress() {
+                // If the thread has ended, so has MPI.
+                let _ = self.thread.send(Message::Rest(rest));
+            }
+            thread::yield_now();
+        }
+        true
     }
 
     /// Whether MPI may be called.
@@ -155,7 +193,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept<Request>> {
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept<Begun>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -167,13 +205,6 @@ impl Shared {
         drop(calling);
         messages.try_iter().for_each(drop);
         self.kept().clear();
-    }
-}
-
-impl Drop for Shared {
-    /// MPI may work on requests that are still kept, and this thread may be none that calls it: they stay as they are.
-    fn drop(&mut self) {
-        mem::forget(mem::take(&mut *self.kept()));
     }
 }
 
@@ -228,11 +259,12 @@ fn library() -> String {
 fn serve(
     universe: Universe,
     messages: &Receiver<Message>,
+    receives: &Receives,
     shared: impl Fn() -> Option<Arc<Shared>>,
 ) {
     // Without `finish`, or after a panic, MPI does not end: a rank that fails must not wait for the others here.
     let universe = ManuallyDrop::new(universe);
-    if run(messages) {
+    if run(messages, || receives.progress()) {
         if let Some(shared) = shared() {
             shared.end(messages);
         }

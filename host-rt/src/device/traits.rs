@@ -45,7 +45,7 @@ pub trait Device: Send + Sync {
         true
     }
     /// Whether [`Queue::copy_beside_kernels`] waits for no kernel. If it may, a host function that copies so
-    /// for the kernel that called it can wait for ever.
+    /// for the kernel that called it can wait for ever. Devices whose copies may be kernels override it.
     fn copies_beside_kernels(&self) -> bool {
         true
     }

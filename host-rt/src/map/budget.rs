@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// little more than the limit, and calls with small arguments share no counter.
 pub(super) const UNCOUNTED: u64 = 4096;
 
-/// The memory of a runtime's requests in flight.
+/// The memory of a runtime's requests in flight, and of staging buffers.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: u64,
@@ -24,18 +24,20 @@ impl Budget {
         })
     }
 
-    /// Bytes that requests hold, without those of small requests.
+    /// Bytes that are held, without those of small requests.
     #[must_use]
     pub(crate) fn used(&self) -> u64 {
         // Relaxed, here and below: a count, which orders no memory.
         self.used.load(Ordering::Relaxed)
     }
 
-    /// A share of `bytes` bytes, until it is dropped; `None` if there is no room.
+    /// A share of `bytes` bytes, until it is dropped; `None` if there is no room. Always counted: unlike requests,
+    /// there may be any number of them.
     pub(crate) fn share(self: &Arc<Self>, bytes: u64) -> Option<BudgetShare> {
-        let mut share = BudgetShare::new(Arc::clone(self));
-        share.grow_to(bytes).ok()?;
-        Some(share)
+        self.take(bytes).then(|| BudgetShare {
+            budget: Arc::clone(self),
+            held: bytes,
+        })
     }
 
     fn take(&self, bytes: u64) -> bool {
@@ -54,7 +56,7 @@ pub(super) struct OverBudget {
     pub(super) limit: u64,
 }
 
-/// A request's share of a budget.
+/// A share of a budget.
 #[derive(Debug)]
 pub(crate) struct BudgetShare {
     budget: Arc<Budget>,

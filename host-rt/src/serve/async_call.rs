@@ -2,27 +2,38 @@
 //!
 //! A serving thread copies the arguments, starts the function, and hands its future to the executor.
 //! Then it serves other requests. The thread that polls the future to its end copies the results back
-//! and completes the request. So calls that wait need no threads. For a call whose data stays in device
-//! memory (`device_call`), nothing is copied to the host.
+//! and completes the request. So calls that wait need no threads.
+//!
+//! For a call whose data stays in device memory (`device_call`), nothing is copied to the host. The copies
+//! there are polled like the future, so no thread waits for them:
+//!
+//! | [`Stage`] | next |
+//! |---|---|
+//! | `Fetching` the arguments' data | `Running` when it is there, `Over` if a copy fails |
+//! | `Running` the future | `Storing` if it returns data, `Over` otherwise, or if the launch is aborted |
+//! | `Storing` that data | `Over` |
 //!
 //! The request is taken out of its [`PendingCall`] by the one thread that completes it: at the end of
-//! the future, when the future is dropped, or when the launch is aborted. The mutex decides.
+//! the future, when the future is dropped, or when the launch is aborted. The mutex decides. Nobody completes
+//! a request while a copy uses the kernel's data: the kernel could end, and its memory be freed.
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::slice;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use revoff_fn::{BoxFuture, FunctionFailed, RawArg};
 use shared_abi::status::Status;
 
 use super::call_context::{CallContext, CallGuard, with_server};
 use super::call_span::call_span;
-use super::device_call::{DeviceCall, DeviceFuture, DeviceReply};
+use super::device_call::{self, DeviceFuture, DeviceReply};
+use super::device_copy::{DeviceCopy, poll_all};
 use super::failures::log_failure;
 use super::functions::FunctionError;
 use super::in_flight::Kept;
@@ -31,16 +42,17 @@ use super::transfer::{RequestTransfer, raw_arg};
 use super::{CallError, RegisteredFunction, Server, lock};
 use crate::base::catch_panic::catch_panic;
 use crate::base::span::GuardedSpan;
-use crate::map::{Arg, Limits, MapError, Mapped};
+use crate::device::{Event, EventState};
+use crate::map::{Arg, Limits, MapError, Mapped, TransferError};
 use crate::wire::{Copier, Request};
 
 /// A call of an asynchronous host function. It is ready when the device has its result.
 ///
 /// Dropping it before fails the call.
 struct AsyncCall {
-    /// `None` at the end. It uses the memory of `raw_args` and `mapped`, with references whose lifetime
-    /// is extended: it is dropped before these are used or dropped.
-    future: Option<CallFuture>,
+    /// Its future uses the memory of `raw_args` and `mapped`, with references whose lifetime is extended: it
+    /// is dropped before these are used or dropped.
+    stage: Stage,
     /// The arguments as the function gets them; owned by this. None, and none is mapped, if data stays in device
     /// memory.
     raw_args: *mut [RawArg],
@@ -56,6 +68,17 @@ struct AsyncCall {
 // SAFETY: the pointer owns its memory, like a box, and `RawArg`s point into the memory of `mapped`. All
 // other fields can be sent.
 unsafe impl Send for AsyncCall {}
+
+/// How far a call is.
+enum Stage {
+    /// Copies of arguments are made.
+    Fetching(Vec<DeviceCopy>, DeviceFuture),
+    /// The function runs.
+    Running(CallFuture),
+    /// A copy of its result is made.
+    Storing(DeviceCopy, DeviceReply),
+    Over,
+}
 
 /// What a function has started.
 enum CallFuture {
@@ -78,10 +101,22 @@ impl CallFuture {
     }
 }
 
+/// A request that is not completed.
+struct Held {
+    request: Request,
+    /// The ends of copies that use the kernel's data.
+    copies: Vec<Arc<dyn Event>>,
+    /// Whether another copy is about to start.
+    starts_copy: bool,
+}
+
+/// The result of a call, without what is in mapped memory.
+type CallResult = Result<Option<DeviceReply>, (Status, CallError)>;
+
 /// A call whose future has not ended.
 pub(super) struct PendingCall {
     /// `None` when a thread has taken it to complete it.
-    request: Mutex<Option<Request>>,
+    request: Mutex<Option<Held>>,
     function: Arc<RegisteredFunction>,
     /// Its key in [`PendingCalls`].
     key: u64,
@@ -95,13 +130,55 @@ impl PendingCall {
         self.kept.clone()
     }
 
-    /// The request, for the thread that completes it; `None` if another one does.
+    /// The request, for the thread that completes it, once no copy uses the kernel's data; `None` if another
+    /// thread does.
     fn take(&self) -> Option<Request> {
-        lock(&self.request).take()
+        let held = lock(&self.request).take()?;
+        for copy in held.copies {
+            // A failed copy uses nothing either.
+            let _ = copy.sync();
+        }
+        Some(held.request)
+    }
+
+    /// The same, but `None` if a copy has not ended.
+    fn try_take(&self) -> Option<Request> {
+        let copies = match &*lock(&self.request) {
+            Some(held) if !held.starts_copy => held.copies.clone(),
+            _ => return None,
+        };
+        // Without the lock: the device's driver is asked.
+        if copies
+            .iter()
+            .any(|copy| copy.check() == EventState::Pending)
+        {
+            return None;
+        }
+        let mut held = lock(&self.request);
+        let held = held.take_if(|held| !held.starts_copy && held.copies.len() == copies.len())?;
+        Some(held.request)
     }
 
     fn is_taken(&self) -> bool {
         lock(&self.request).is_none()
+    }
+
+    /// Keeps the request for a copy that is about to start; `false` if it is taken.
+    fn starts_copy(&self) -> bool {
+        let mut held = lock(&self.request);
+        let Some(held) = &mut *held else {
+            return false;
+        };
+        held.starts_copy = true;
+        true
+    }
+
+    /// Keeps the request until the end of a copy that has started, if one has.
+    fn has_started_copy(&self, copy: Option<&DeviceCopy>) {
+        if let Some(held) = &mut *lock(&self.request) {
+            held.starts_copy = false;
+            held.copies.extend(copy.map(|copy| Arc::clone(&copy.event)));
+        }
     }
 }
 
@@ -143,7 +220,7 @@ impl PendingCalls {
         counts.into_iter().map(describe).collect()
     }
 
-    /// Completes the calls of the launches that `is_chosen` chooses, as aborted. Otherwise as
+    /// Completes the calls of the launches that `is_chosen` chooses, as aborted, unless they copy. Otherwise as
     /// [`Server::abort_calls`].
     pub(super) fn abort(
         &self,
@@ -154,13 +231,14 @@ impl PendingCalls {
         let mut has_aborted = false;
         let calls = self.list().into_iter();
         for call in calls.filter(|call| is_chosen(call.kept.launch)) {
-            if let Some(request) = call.take() {
+            if let Some(request) = call.try_take() {
                 report(call.kept.launch, call.word);
                 if let Err(error) = request.complete(&mut copier(), Status::ABORTED) {
                     catch_panic(|| tracing::error!(%error, "cannot complete an aborted call"));
                 }
-                has_aborted = true;
             }
+            // Also if a copy has to end first: then soon.
+            has_aborted = true;
         }
         has_aborted
     }
@@ -206,14 +284,10 @@ pub(super) fn start(
         keep_bytes: 0,
     };
     let budget = Arc::clone(&server.requests.budget);
-    let on_device = AssertUnwindSafe(|| {
-        function.on_device()?.start(&mut DeviceCall {
-            server,
-            copier,
-            args: &args,
-        })
+    let on_device = function.on_device().map_or(Ok(None), |on_device| {
+        device_call::start(on_device, server, copier, &args)
     });
-    let on_device = catch_unwind(on_device).map_err(|panic| panicked(function, panic))?;
+    let on_device = on_device.map_err(|panic| panicked(function, panic))?;
     let mut transfer = RequestTransfer {
         request,
         copier,
@@ -229,7 +303,7 @@ pub(super) fn start(
     let raw_args = Box::into_raw(raw_args);
     // From here on, a drop of this frees `raw_args`.
     let mut call = AsyncCall {
-        future: None,
+        stage: Stage::Over,
         raw_args,
         mapped,
         args,
@@ -249,8 +323,8 @@ pub(super) fn start(
         _span: call_span(server, function, request),
     };
     let begin = AssertUnwindSafe(|| {
-        if let Some(future) = on_device {
-            return Ok(CallFuture::OnDevice(future));
+        if let Some((future, copies)) = on_device {
+            return Ok(Stage::Fetching(copies, future));
         }
         // SAFETY: `raw_args` is from a box and lives as long as `call`, which does not access it before
         // its drop.
@@ -262,19 +336,27 @@ pub(super) fn start(
         // before which the future is dropped. Both live in `call`, which is dropped, or leaked, as a
         // whole, the future first (see its drop). So the lifetime of `args`, which is extended to
         // 'static here, ends after the future's.
-        unsafe { asynchronous.start(args) }.map(CallFuture::Mapped)
+        unsafe { asynchronous.start(args) }.map(|future| Stage::Running(CallFuture::Mapped(future)))
     });
-    call.future = match catch_unwind(begin) {
-        Ok(Ok(future)) => Some(future),
+    call.stage = match catch_unwind(begin) {
+        Ok(Ok(stage)) => stage,
         Ok(Err(failure)) => return Err(fail(FunctionError::BadArguments(failure))),
         Err(panic) => return Err(panicked(function, panic)),
     };
     let pending = Arc::clone(&call.pending);
-    *lock(&pending.request) = owned.take();
+    let copies = match &call.stage {
+        Stage::Fetching(copies, _) => copies.iter().map(|copy| Arc::clone(&copy.event)).collect(),
+        _ => vec![],
+    };
+    *lock(&pending.request) = owned.take().map(|request| Held {
+        request,
+        copies,
+        starts_copy: false,
+    });
     // A thread that aborts the launch either sees the request, or has marked the launch before it locked
-    // the request.
+    // the request. A call that copies asks later.
     if server.requests.launches.is_aborted(launch)
-        && let Some(request) = pending.take()
+        && let Some(request) = pending.try_take()
     {
         *owned = Some(request);
         return Err(fail(FunctionError::Aborted));
@@ -301,6 +383,10 @@ fn map_failed(function: &RegisteredFunction, error: MapError) -> (Status, CallEr
     (Status::REFUSED_MAPPING, CallError::Map { function, reason })
 }
 
+fn store_failed(function: &RegisteredFunction, error: TransferError) -> (Status, CallError) {
+    map_failed(function, MapError::Store(error))
+}
+
 fn panicked(function: &RegisteredFunction, panic: Box<dyn Any + Send>) -> (Status, CallError) {
     let (function, message) = (function.name().to_owned(), message_of(panic));
     (
@@ -313,32 +399,99 @@ impl AsyncCall {
     /// Drops the future, which uses the memory of the arguments. A panic of its drop is ignored: the
     /// call has its result.
     fn drop_future(&mut self) {
-        let future = self.future.take();
-        catch_panic(|| drop(future));
+        let stage = mem::replace(&mut self.stage, Stage::Over);
+        catch_panic(|| drop(stage));
+    }
+
+    /// Polls the call in its stage.
+    fn poll_result(&mut self, context: &mut Context<'_>) -> Poll<CallResult> {
+        if let Stage::Fetching(copies, _) = &self.stage {
+            let fetched = ready!(poll_all(copies));
+            fetched.map_err(|error| map_failed(&self.pending.function, MapError::Fetch(error)))?;
+            // A thread that has aborted the launch may have given up waiting for the copies.
+            let launches = &self.server.requests.launches;
+            if launches.is_aborted(self.pending.kept.launch) {
+                let function = self.pending.function.name().to_owned();
+                return Poll::Ready(Err((Status::ABORTED, CallError::Aborted { function })));
+            }
+            if let Stage::Fetching(_, future) = mem::replace(&mut self.stage, Stage::Over) {
+                self.stage = Stage::Running(CallFuture::OnDevice(future));
+            }
+        }
+        if let Stage::Running(_) = &self.stage {
+            let Some(mut reply) = ready!(self.poll_future(context))? else {
+                return Poll::Ready(Ok(None));
+            };
+            self.drop_future();
+            let copier = self.server.copier();
+            if !self.pending.starts_copy() {
+                return Poll::Ready(Ok(None));
+            }
+            let started = reply.start_copy(&self.server, &copier, &self.args);
+            let copy = started.as_ref().ok().and_then(Option::as_ref);
+            self.pending.has_started_copy(copy);
+            match started.map_err(|error| store_failed(&self.pending.function, error))? {
+                Some(copy) => self.stage = Stage::Storing(copy, reply),
+                None => return Poll::Ready(Ok(Some(reply))),
+            }
+        }
+        if let Stage::Storing(copy, _) = &self.stage {
+            let stored = ready!(copy.poll());
+            stored.map_err(|error| store_failed(&self.pending.function, error))?;
+        }
+        match mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Storing(_, reply) => Poll::Ready(Ok(Some(reply))),
+            _ => Poll::Ready(Ok(None)),
+        }
+    }
+
+    /// Polls the future of a call that runs. Nobody wants its result if the request is taken.
+    fn poll_future(&mut self, context: &mut Context<'_>) -> Poll<CallResult> {
+        let Stage::Running(future) = &mut self.stage else {
+            unreachable!("the caller has checked it")
+        };
+        if self.pending.is_taken() {
+            return Poll::Ready(Ok(None));
+        }
+        let launch = self.pending.kept.launch;
+        let _call = CallGuard::enter(CallContext { launch });
+        // So that a wait for tasks in the function serves calls.
+        let poll = || with_server(&self.server, || future.poll(context));
+        let polled = catch_unwind(AssertUnwindSafe(poll));
+        Poll::Ready(match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(Ok(reply))) => Ok(reply),
+            Ok(Poll::Ready(Err(error))) => {
+                let message = error.into_message();
+                let function = self.pending.function.name().to_owned();
+                Err(FunctionError::Failed(message).into_call_error(function))
+            }
+            Err(panic) => Err(panicked(&self.pending.function, panic)),
+        })
     }
 
     /// Copies results back if the function succeeded, and completes the request, unless the launch was
     /// aborted. The future is dropped.
-    fn finish(&mut self, result: Result<Option<DeviceReply>, (Status, CallError)>) {
-        debug_assert!(self.future.is_none());
+    fn finish(&mut self, result: CallResult) {
+        debug_assert!(matches!(self.stage, Stage::Over));
         let pending = Arc::clone(&self.pending);
         let Some(mut request) = pending.take() else {
             return;
         };
         let (wire, launch) = (request.wire().name, pending.kept.launch);
         let mut copier = self.server.copier();
-        let result = result.and_then(|reply| {
-            let stored = match reply {
-                Some(reply) => reply
-                    .write(&self.server, &mut request, &mut copier, &self.args)
-                    .map_err(MapError::Store),
-                None => self.mapped.store(&mut RequestTransfer {
+        let result = result.and_then(|reply| match reply {
+            Some(reply) => reply
+                .write(&mut request, &mut copier, &self.args)
+                .map_err(|error| store_failed(&pending.function, error)),
+            None => self
+                .mapped
+                .store(&mut RequestTransfer {
                     request: &mut request,
                     copier: &mut copier,
                     args: &self.args,
-                }),
-            };
-            stored.map_err(|error| map_failed(&pending.function, error))
+                })
+                .map_err(|error| map_failed(&pending.function, error)),
         });
         // Reported before completion, after which the kernel may end: GCC's wires have no status.
         let report = |error| {
@@ -364,38 +517,26 @@ impl Future for AsyncCall {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        let Some(future) = &mut this.future else {
-            return Poll::Ready(());
-        };
-        if this.pending.is_taken() {
-            // The launch was aborted: nobody wants the result.
-            this.drop_future();
-            return Poll::Ready(());
-        }
-        let launch = this.pending.kept.launch;
-        let _call = CallGuard::enter(CallContext { launch });
-        // So that a wait for tasks in the function serves calls.
-        let poll = || with_server(&this.server, || future.poll(context));
-        let polled = catch_unwind(AssertUnwindSafe(poll));
-        let result = match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(Ok(reply))) => Ok(reply),
-            Ok(Poll::Ready(Err(error))) => {
-                let message = error.into_message();
-                let function = this.pending.function.name().to_owned();
-                Err(FunctionError::Failed(message).into_call_error(function))
+        match this.poll_result(context) {
+            Poll::Pending => {
+                if let Stage::Fetching(..) | Stage::Storing(..) = this.stage {
+                    // The end of a copy wakes nobody.
+                    context.waker().wake_by_ref();
+                }
+                Poll::Pending
             }
-            Err(panic) => Err(panicked(&this.pending.function, panic)),
-        };
-        this.drop_future();
-        this.finish(result);
-        Poll::Ready(())
+            Poll::Ready(result) => {
+                this.drop_future();
+                this.finish(result);
+                Poll::Ready(())
+            }
+        }
     }
 }
 
 impl Drop for AsyncCall {
     fn drop(&mut self) {
-        if self.future.is_some() {
+        if !matches!(self.stage, Stage::Over) {
             self.drop_future();
             let function = self.pending.function.name().to_owned();
             let error = CallError::Dropped { function };

@@ -1,12 +1,15 @@
 //! Calls of asynchronous functions whose data stays in device memory.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 
 use revoff_fn::__private::{Reply, reply_bytes};
 use revoff_fn::{BoxFuture, FunctionFailed, Plain};
 use shared_abi::map_kind::MapKind;
 
 use super::Server;
+use super::device_copy::DeviceCopy;
 use super::staging::StagingBuffer;
 use crate::device::{DeviceAddr, DeviceError, MemoryKind};
 use crate::map::{Arg, TransferError};
@@ -21,6 +24,8 @@ pub type DeviceFuture = BoxFuture<'static, Result<DeviceReply, FunctionFailed>>;
 pub trait DeviceFunction: Send + Sync + 'static {
     /// Starts a call. `None` leaves it to the function itself, with data that is copied: also if the arguments are
     /// not those of the declaration.
+    ///
+    /// Copies that it starts ([`DeviceCall::copy_of`]) are made before the future is first polled.
     fn start(&self, call: &mut DeviceCall<'_>) -> Option<DeviceFuture>;
 }
 
@@ -35,9 +40,39 @@ where
 
 /// A call whose arguments are not mapped.
 pub struct DeviceCall<'a> {
-    pub(super) server: &'a Arc<Server>,
-    pub(super) copier: &'a mut Copier,
-    pub(super) args: &'a [Arg],
+    server: &'a Arc<Server>,
+    copier: &'a Copier,
+    args: &'a [Arg],
+    /// The copies that have started.
+    copies: Vec<DeviceCopy>,
+}
+
+/// A call that a [`DeviceFunction`] has started, and the copies that are made before its first poll.
+pub(super) type Started = (DeviceFuture, Vec<DeviceCopy>);
+
+/// Starts a call with these arguments.
+///
+/// # Errors
+/// The function has panicked.
+pub(super) fn start(
+    function: &dyn DeviceFunction,
+    server: &Arc<Server>,
+    copier: &Copier,
+    args: &[Arg],
+) -> thread::Result<Option<Started>> {
+    let mut call = DeviceCall {
+        server,
+        copier,
+        args,
+        copies: vec![],
+    };
+    let future = catch_unwind(AssertUnwindSafe(|| function.start(&mut call)));
+    let copies = call.copies;
+    if !matches!(future, Ok(Some(_))) {
+        // The kernel gets an answer that does not wait for them.
+        copies.iter().for_each(DeviceCopy::wait);
+    }
+    Ok(future?.map(|future| (future, copies)))
 }
 
 impl DeviceCall<'_> {
@@ -101,16 +136,20 @@ impl DeviceCall<'_> {
     }
 
     /// A copy of an argument's data, made on the device; `None` if there is no room, or if the device cannot reach the
-    /// data.
+    /// data. The buffer has the data when the future of the call is first polled. If the copy fails, so does the call.
     #[must_use]
     pub fn copy_of(&mut self, argument: usize) -> Option<StagingBuffer> {
         let arg = self.args.get(argument)?;
-        let (from, bytes) = (DeviceAddr(arg.addr), usize::try_from(arg.size).ok()?);
-        let buffer = self.alloc(bytes)?;
-        let started = self.copier.fetch_on_device(buffer.address(), from, bytes);
-        // Also after a failure, since a part may be on its way.
-        let finished = self.copier.finish();
-        started.and(finished).ok()?;
+        let (address, len) = (DeviceAddr(arg.addr), usize::try_from(arg.size).ok()?);
+        let mut buffer = self.alloc(len)?;
+        let copied = self.copier.fetch_on_device(buffer.address(), address, len);
+        let event = copied.ok()?;
+        buffer.copies(&event);
+        self.copies.push(DeviceCopy {
+            event,
+            address,
+            len,
+        });
         Some(buffer)
     }
 }
@@ -148,54 +187,72 @@ impl DeviceReply {
         }
     }
 
-    /// Writes it to the arguments of the request.
+    /// Starts the copy of data to an argument, if there is one.
+    pub(super) fn start_copy(
+        &mut self,
+        server: &Server,
+        copier: &Copier,
+        args: &[Arg],
+    ) -> Result<Option<DeviceCopy>, TransferError> {
+        let Some((argument, buffer, len)) = &mut self.data else {
+            return Ok(None);
+        };
+        let len = *len;
+        let arg = args.get(*argument).filter(|arg| {
+            arg.kind.writes_device()
+                && arg.is_in_device_memory()
+                && len as u64 <= arg.size
+                && buffer.is_on(&server.device)
+        });
+        let Some(arg) = arg else {
+            return Err(unfit(len));
+        };
+        let address = DeviceAddr(arg.addr);
+        let copied = copier.store_on_device(address, buffer.address(), len);
+        let event = copied.map_err(|reason| failed(address, len, reason))?;
+        buffer.copies(&event);
+        Ok(Some(DeviceCopy {
+            event,
+            address,
+            len,
+        }))
+    }
+
+    /// Writes the result to the last argument.
     pub(super) fn write(
         &self,
-        server: &Server,
         request: &mut Request,
         copier: &mut Copier,
         args: &[Arg],
     ) -> Result<(), TransferError> {
-        let failed = |address, len: usize| {
-            move |reason| TransferError::Copy {
-                device: DeviceAddr(address),
-                len: len as u64,
-                reason,
-            }
-        };
-        let unfit = |address, len: usize| DeviceError::Unreachable {
-            address: DeviceAddr(address),
-            len: len as u64,
-            what: "no argument of the call with so many bytes",
-        };
-        if let Some((argument, buffer, len)) = &self.data {
-            let arg = args.get(*argument).filter(|arg| {
-                arg.kind.writes_device()
-                    && arg.is_in_device_memory()
-                    && *len as u64 <= arg.size
-                    && buffer.is_on(&server.device)
-            });
-            let address = arg.map_or(0, |arg| arg.addr);
-            let started = match arg {
-                Some(_) => copier.store_on_device(DeviceAddr(address), buffer.address(), *len),
-                None => Err(unfit(address, *len)),
-            };
-            // Also after a failure: the copy must not read memory that is freed.
-            let finished = copier.finish();
-            started.and(finished).map_err(failed(address, *len))?;
-        }
         let len = self.reply.len();
-        let last = args.last().filter(|last| last.size == len as u64);
-        let address = last.map_or(0, |last| last.addr);
-        let started = match last {
-            // SAFETY: the reply, all of whose bytes have values, stays as it is until `finish` has returned.
-            Some(last) => unsafe {
-                let range = ArgRange::in_arg(last, last.addr, len);
-                request.write(copier, range, self.reply.as_ptr())
-            },
-            None => Err(unfit(address, len)),
+        let Some(last) = args.last().filter(|last| last.size == len as u64) else {
+            return Err(unfit(len));
         };
+        let range = ArgRange::in_arg(last, last.addr, len);
+        // SAFETY: the reply, all of whose bytes have values, stays as it is until `finish` has returned.
+        let started = unsafe { request.write(copier, range, self.reply.as_ptr()) };
         let finished = copier.finish();
-        started.and(finished).map_err(failed(address, len))
+        let written = started.and(finished);
+        written.map_err(|reason| failed(DeviceAddr(last.addr), len, reason))
     }
+}
+
+fn failed(device: DeviceAddr, len: usize, reason: DeviceError) -> TransferError {
+    let len = len as u64;
+    TransferError::Copy {
+        device,
+        len,
+        reason,
+    }
+}
+
+fn unfit(len: usize) -> TransferError {
+    let address = DeviceAddr(0);
+    let reason = DeviceError::Unreachable {
+        address,
+        len: len as u64,
+        what: "no argument of the call with so many bytes",
+    };
+    failed(address, len, reason)
 }

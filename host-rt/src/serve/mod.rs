@@ -7,7 +7,7 @@
 //! | `thread_loop` | the main loop of a thread |
 //! | `worker`, `call_context`, `call_span`, `transfer`, `panic_message` | serving one request |
 //! | `async_call` | calls of asynchronous functions |
-//! | `device_call`, `staging` | those whose data stays in device memory |
+//! | `device_call`, `device_copy`, `staging` | those whose data stays in device memory |
 //! | `wires`, `served_wire`, `launch_wire` | the served wires |
 //! | `functions`, `in_flight`, `failures` | host functions, their calls, launches and their failed calls |
 //! | `abort`, `call_state` | aborting the calls of a launch |
@@ -32,6 +32,7 @@ mod change_flag;
 mod deadlock;
 mod deferred;
 mod device_call;
+mod device_copy;
 mod error;
 mod failures;
 mod functions;

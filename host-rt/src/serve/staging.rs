@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::device::{Device, DeviceAddr, DeviceError, Fill, MemoryKind};
+use crate::device::{Device, DeviceAddr, DeviceError, Event, Fill, MemoryKind};
 use crate::map::{Budget, BudgetShare};
+
+/// The size of a buffer is rounded up to a multiple of these bytes where it is counted: no device's allocations are
+/// coarser for small buffers.
+const GRANULE: u64 = 4096;
 
 /// Memory of a device, for data that a library of the host, such as MPI, accesses there by itself.
 ///
-/// It counts against the memory that the calls of its runtime may hold (`REVOFF_REQUEST_MEMORY`). Dropping it frees
-/// it: if a library may still use it, leak it.
+/// It counts against the memory that the calls of its runtime may hold (`REVOFF_REQUEST_MEMORY`), in multiples of
+/// 4 KiB. Dropping it frees it, once started copies from or to it are made: if a library may still use it, leak it.
 pub struct StagingBuffer {
     device: Arc<dyn Device>,
     address: DeviceAddr,
-    /// Its address for a library.
-    place: *mut u8,
+    host_ptr: *mut u8,
     bytes: usize,
+    /// The end of the last copy from or to it.
+    copy: Option<Arc<dyn Event>>,
     _share: BudgetShare,
 }
 
@@ -38,23 +43,24 @@ impl StagingBuffer {
         budget: &Arc<Budget>,
         bytes: usize,
     ) -> Option<Self> {
-        let share = budget.share(bytes as u64)?;
+        let share = budget.share((bytes as u64).checked_next_multiple_of(GRANULE)?)?;
         let address = device.alloc(bytes as u64, Fill::Any).ok()?;
         let mut this = Self {
             device: Arc::clone(device),
             address,
-            place: std::ptr::null_mut(),
+            host_ptr: std::ptr::null_mut(),
             bytes,
+            copy: None,
             _share: share,
         };
         match device.memory_kind() {
-            MemoryKind::Cuda | MemoryKind::Rocm => this.place = address.0 as *mut u8,
+            MemoryKind::Cuda | MemoryKind::Rocm => this.host_ptr = address.0 as *mut u8,
             MemoryKind::Host | MemoryKind::Emulated => {
-                let mut at = |place| {
-                    this.place = place;
+                let mut keep = |host_ptr| {
+                    this.host_ptr = host_ptr;
                     0
                 };
-                if !device.in_place(address, bytes, false, &mut at) {
+                if !device.in_place(address, bytes, false, &mut keep) {
                     return None;
                 }
             }
@@ -67,7 +73,7 @@ impl StagingBuffer {
     /// bytes, which need not have values yet.
     #[must_use]
     pub fn as_mut_ptr(&self) -> *mut u8 {
-        self.place
+        self.host_ptr
     }
 
     /// The number of bytes.
@@ -106,6 +112,11 @@ impl StagingBuffer {
         self.address
     }
 
+    /// Records a copy from or to it, for its drop.
+    pub(super) fn copies(&mut self, event: &Arc<dyn Event>) {
+        self.copy = Some(Arc::clone(event));
+    }
+
     /// Whether it is memory of `device`.
     pub(super) fn is_on(&self, device: &Arc<dyn Device>) -> bool {
         Arc::ptr_eq(&self.device, device)
@@ -114,6 +125,10 @@ impl StagingBuffer {
 
 impl Drop for StagingBuffer {
     fn drop(&mut self) {
+        if let Some(copy) = &self.copy {
+            // Made in most cases. Otherwise, whoever started the call has dropped it early.
+            let _ = copy.sync();
+        }
         self.device.free(self.address);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shared_abi::words::{Coherent, SystemWords};
 
 use super::Reserved;
-use crate::device::{Device, DeviceAddr, DeviceError, MappedMemory, Queue};
+use crate::device::{Device, DeviceAddr, DeviceError, Event, MappedMemory, Queue};
 
 /// Access of the host to the memory of a device, shared by all wires and threads.
 #[derive(Clone)]
@@ -132,25 +132,34 @@ impl Copier {
         Ok(())
     }
 
-    /// Starts a copy from device memory that a device has named to other device memory, which stays allocated until
-    /// [`finish`](Self::finish) returns.
+    /// Starts a copy from device memory that a device has named to other device memory. Both stay allocated until the
+    /// event, which marks the end, is found done or failed. [`finish`](Self::finish) does not wait for it.
     pub(crate) fn fetch_on_device(
-        &mut self,
+        &self,
         to: DeviceAddr,
         from: DeviceAddr,
         len: usize,
-    ) -> Result<(), DeviceError> {
-        self.queue()?.copy_beside_kernels(to, from, len)
+    ) -> Result<Arc<dyn Event>, DeviceError> {
+        // In a queue of its own: nothing else of this thread waits for it.
+        let mut queue = self.access.device.queue()?;
+        let started = queue.copy_beside_kernels(to, from, len);
+        let event = queue.record_event();
+        if let Err(error) = started {
+            // A part may be on its way.
+            let _ = event.sync();
+            return Err(error);
+        }
+        Ok(event)
     }
 
-    /// Starts a copy to device memory that a device has named from other device memory, which stays allocated until
-    /// [`finish`](Self::finish) returns.
+    /// Starts a copy to device memory that a device has named from other device memory. Otherwise as
+    /// [`fetch_on_device`](Self::fetch_on_device).
     pub(crate) fn store_on_device(
-        &mut self,
+        &self,
         to: DeviceAddr,
         from: DeviceAddr,
         len: usize,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<Arc<dyn Event>, DeviceError> {
         self.access.reserved.check(to, len)?;
         self.fetch_on_device(to, from, len)
     }

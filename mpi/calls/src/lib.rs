@@ -219,7 +219,7 @@ impl<T: Element> Receiving<'_, T> {
 /// Waits until all ranks have called it.
 ///
 /// # Errors
-/// MPI reports an error.
+/// Another rank has called something else, or MPI reports an error.
 pub fn barrier() -> Result<(), CallError> {
     mpi_barrier()
 }
@@ -227,7 +227,7 @@ pub fn barrier() -> Result<(), CallError> {
 /// Copies the `data` of the rank `root` to all others. All have the same length.
 ///
 /// # Errors
-/// MPI reports an error.
+/// Another rank has called something else, or with another root or length, or MPI reports an error.
 pub fn broadcast<T: Element>(root: u32, data: &mut [T]) -> Result<(), CallError> {
     mpi_broadcast(root, data.as_mut_bytes())
 }
@@ -236,7 +236,8 @@ pub fn broadcast<T: Element>(root: u32, data: &mut [T]) -> Result<(), CallError>
 /// same length.
 ///
 /// # Errors
-/// The operation does not exist for such elements, or MPI reports another error.
+/// The operation does not exist for such elements, another rank has called something else, or with other elements, or
+/// MPI reports another error.
 pub fn reduce<T: Element>(
     root: u32,
     operation: Operation,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use revoff_build::BuildError;
@@ -57,6 +57,10 @@ const SHORT: u64 = 64 << 10;
 /// A kernel that waits for a long message which nobody sends.
 const NEVER: &str = "long_never";
 
+/// A kernel that sends a long message which nobody receives, and one that receives it later.
+const SEND_NEVER: &str = "long_send_never";
+const TAKE: &str = "long_take";
+
 /// Architectures of emulated GPUs.
 const ARCHES: [&str; 2] = ["sm_90", "gfx90a"];
 
@@ -66,6 +70,7 @@ const LONG_RIGHT: &[(&str, u32, Option<u64>)] = &[
     ("requests", 4, Some(2 * 8 * LONG)),
     ("long_messages", 2, Some(2 * 8 * (LONG - 1000))),
     ("long_place", 1, None),
+    ("long_meanwhile", 2, Some(3 * 8 * LONG)),
 ];
 
 /// Kernels with long messages that fail, as in `WRONG`, and the bytes of copies within device memory.
@@ -73,9 +78,10 @@ const LONG_WRONG: &[(&str, &str, Option<u64>)] = &[
     (
         "long_too_long",
         "a message of 1048576 bytes does not fit into 1048568 bytes: ",
-        Some(2 * 8 * LONG),
+        Some(2 * 8 * LONG + 8),
     ),
     (NEVER, "deadline", Some(0)),
+    (SEND_NEVER, "deadline", Some(8 * LONG)),
 ];
 
 /// Kernels that end well, with device threads of each rank.
@@ -84,24 +90,39 @@ const RIGHT: &[(&str, u32)] = &[
     ("requests", 1),
     ("together", 1),
     ("threads", 32),
+    ("matching", 1),
     ("c_messages", 1),
     ("c_together", 1),
 ];
 
-/// Kernels with calls that fail, with device threads, and what the first of them is.
-const WRONG: &[(&str, u32, &str)] = &[
+/// Kernels with calls that fail, with ranks, device threads, and what the first of them is.
+const WRONG: &[(&str, u32, u32, &str)] = &[
     (
         "too_long",
         1,
-        "receiving at most 80 bytes with tag 3 from rank 0: ",
+        1,
+        "receiving at most 80 bytes with tag 3 from rank 0: the message has 100 bytes, and is lost",
     ),
-    ("nonsense", 1, "sending 1 byte with tag 0 to rank 1000: "),
-    ("c_wrong", 1, "sending 4 bytes with tag 0 to rank 1000: "),
-    ("hoard", 1, NO_ROOM),
-    ("hoard_waiting", 4, NO_ROOM),
-    ("never", 1, "deadline"),
+    (
+        "much_too_long",
+        1,
+        1,
+        "receiving at most 8 bytes with tag 1 from rank 0: the message has 1000 bytes, and is lost",
+    ),
+    (
+        "disagree",
+        2,
+        1,
+        ": another rank has called something else, or with other data: ",
+    ),
+    ("nonsense", 1, 1, "sending 1 byte with tag 0 to rank 1000: "),
+    ("c_wrong", 1, 1, "sending 4 bytes with tag 0 to rank 1000: "),
+    ("hoard", 1, 1, NO_ROOM),
+    ("hoard_waiting", 1, 4, NO_ROOM),
+    ("never", 1, 1, "deadline"),
     (
         AFTER_THE_END,
+        1,
         1,
         "MPI has ended: wait for launches before `Mpi::finish`",
     ),
@@ -132,15 +153,15 @@ fn main() -> ExitCode {
             true => format!("{kernel}_on_one_thread"),
         };
         for &(kernel, _) in RIGHT {
-            let run = move || check(kernel, 4, one_thread, |output| output.status.success());
+            let run = move || check(kernel, 4, one_thread, &[], Expected::Success);
             tests.push(Trial::test(name(kernel), run));
         }
-        for &(kernel, _, text) in WRONG {
-            let is_expected = move |output: &Output| {
-                let errors = String::from_utf8_lossy(&output.stderr);
-                !output.status.success() && errors.contains(text) && !errors.contains(ABORTED)
-            };
-            let run = move || check(kernel, 1, one_thread, is_expected);
+        for &(kernel, ranks, _, text) in WRONG {
+            let run = move || check(kernel, ranks, one_thread, &[], Expected::Failure(text));
+            tests.push(Trial::test(name(kernel), run));
+        }
+        for (kernel, ranks, expected) in long().filter(|test| test.0.starts_with("long")) {
+            let run = move || check(kernel, ranks, one_thread, &[], expected);
             tests.push(Trial::test(name(kernel), run));
         }
     }
@@ -151,6 +172,14 @@ fn main() -> ExitCode {
         }
     }
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// The kernels with long messages, with ranks.
+fn long() -> impl Iterator<Item = (&'static str, u32, Expected)> {
+    let right = LONG_RIGHT.iter();
+    let right = right.map(|&(kernel, ranks, _)| (kernel, ranks, Expected::Success));
+    let wrong = LONG_WRONG.iter();
+    right.chain(wrong.map(|&(kernel, text, _)| (kernel, 1, Expected::Failure(text))))
 }
 
 /// Builds the kernels for an emulated GPU.
@@ -175,28 +204,24 @@ fn on_gpu(arch: &str, image: &Path) -> Vec<Trial> {
         (IMAGE, image.display().to_string()),
     ];
     let mut tests = vec![];
-    let mut add =
-        |name: String, kernel: &'static str, ranks, is_expected: IsExpected, more: &[_]| {
-            for one_thread in [false, true] {
-                let threads = if one_thread { "_on_one_thread" } else { "" };
-                let name = format!("{name}{threads}");
-                let mut environment = environment.to_vec();
-                environment.extend_from_slice(more);
-                let run = move || check_in(kernel, ranks, one_thread, &environment, is_expected);
-                tests.push(Trial::test(name, run));
-            }
-        };
-    for &(kernel, ranks, _) in LONG_RIGHT {
-        add(format!("{arch}_{kernel}"), kernel, ranks, ends_well, &[]);
-    }
-    for &(kernel, ..) in LONG_WRONG {
-        add(format!("{arch}_{kernel}"), kernel, 1, fails_as_listed, &[]);
+    let mut add = |name: String, kernel: &'static str, ranks, expected, more: &[_]| {
+        for one_thread in [false, true] {
+            let threads = if one_thread { "_on_one_thread" } else { "" };
+            let name = format!("{name}{threads}");
+            let mut environment = environment.to_vec();
+            environment.extend_from_slice(more);
+            let run = move || check(kernel, ranks, one_thread, &environment, expected);
+            tests.push(Trial::test(name, run));
+        }
+    };
+    for (kernel, ranks, expected) in long() {
+        add(format!("{arch}_{kernel}"), kernel, ranks, expected, &[]);
     }
     add(
         format!("{arch}_off"),
         "requests",
         1,
-        ends_well,
+        Expected::Success,
         &[(GPU, "0".to_owned())],
     );
     let (device, library) = match arch.starts_with("gfx") {
@@ -211,7 +236,7 @@ fn on_gpu(arch: &str, image: &Path) -> Vec<Trial> {
                 ("REVOFF_EMU_ARCH", arch.to_owned()),
             ];
             let name = format!("{arch}_is_not_supported");
-            add(name, "requests", 1, logs_once, &more);
+            add(name, "requests", 1, Expected::LogsOnce, &more);
         }
         Err(_) => {
             println!("SKIPPED device {device}: {DRIVER} names no folder with an emulated {library}")
@@ -220,47 +245,43 @@ fn on_gpu(arch: &str, image: &Path) -> Vec<Trial> {
     tests
 }
 
-/// Whether a rank has ended as it must.
-type IsExpected = fn(&Output) -> bool;
-
-fn ends_well(output: &Output) -> bool {
-    output.status.success() && !stderr(output).contains(STAGED)
+/// How the ranks must end.
+#[derive(Clone, Copy)]
+enum Expected {
+    Success,
+    /// With an error with this text.
+    Failure(&'static str),
+    /// Well, after MPI has logged how it stages messages.
+    LogsOnce,
 }
 
-fn fails_as_listed(output: &Output) -> bool {
-    let errors = stderr(output);
-    let mut texts = LONG_WRONG.iter().map(|&(_, text, _)| text);
-    !output.status.success()
-        && texts.any(|text| errors.contains(text))
-        && !errors.contains(ABORTED)
-        && !errors.contains(COPIES)
-}
-
-fn logs_once(output: &Output) -> bool {
-    output.status.success() && stderr(output).matches(STAGED).count() == 1
+impl Expected {
+    fn is_met(self, output: &Output) -> bool {
+        let (has_succeeded, text) = (output.status.success(), stderr(output));
+        match self {
+            Self::Success => has_succeeded && !text.contains(STAGED),
+            Self::Failure(error) => {
+                let others = [ABORTED, COPIES];
+                !has_succeeded
+                    && text.contains(error)
+                    && !others.iter().any(|other| text.contains(other))
+            }
+            Self::LogsOnce => has_succeeded && text.matches(STAGED).count() == 1,
+        }
+    }
 }
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a kernel on several ranks, and checks how they end.
+/// Runs a kernel on several ranks, with more environment variables, and checks how they end.
 fn check(
     kernel: &str,
     ranks: u32,
     one_thread: bool,
-    is_expected: impl Fn(&Output) -> bool,
-) -> Result<(), Failed> {
-    check_in(kernel, ranks, one_thread, &[], is_expected)
-}
-
-/// The same, with more environment variables.
-fn check_in(
-    kernel: &str,
-    ranks: u32,
-    one_thread: bool,
     environment: &[(&str, String)],
-    is_expected: impl Fn(&Output) -> bool,
+    expected: Expected,
 ) -> Result<(), Failed> {
     let program = env::current_exe()?;
     let output = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()))
@@ -276,10 +297,10 @@ fn check_in(
         .args(["-n", &ranks.to_string()])
         .arg(program)
         .output()?;
-    if is_expected(&output) {
+    if expected.is_met(&output) {
         return Ok(());
     }
-    let text = String::from_utf8_lossy(&output.stderr);
+    let text = stderr(&output);
     Err(format!("{kernel}, {}: {text}", output.status).into())
 }
 
@@ -386,7 +407,8 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     } else {
         program.kernel(name)?
     };
-    let wrong = WRONG.iter().map(|&(kernel, threads, _)| (kernel, threads));
+    let wrong = WRONG.iter();
+    let wrong = wrong.map(|&(kernel, _, threads, _)| (kernel, threads));
     let long = LONG_RIGHT.iter().map(|&(kernel, _, bytes)| (kernel, bytes));
     let long = long.chain(LONG_WRONG.iter().map(|&(kernel, _, bytes)| (kernel, bytes)));
     let long: Vec<_> = long.collect();
@@ -412,13 +434,25 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         // SAFETY: the kernel takes these, and the memory lives until it has ended.
         let ended = unsafe { kernel.launch(grid, &[&memory, &LONG])? }.wait();
         let is_accessible = device.starts_with("emu") && env::var_os(GPU).is_none();
-        check_copies(copied.filter(|_| is_accessible))?;
-        if name == NEVER && is_accessible {
-            // The call has been given up, but MPI may write to its memory still.
+        if device != "host" {
+            check_copies(copied.filter(|_| is_accessible))?;
+        }
+        if name == SEND_NEVER {
+            // The call has been given up, but MPI sends its memory still.
             thread::sleep(Duration::from_millis(200));
-            if runtime.memory().used < before + 8 * LONG {
+            if is_accessible && runtime.memory().used < before + 8 * LONG {
                 return Err(format!("{COPIES}: the memory of a message was freed").into());
             }
+            // SAFETY: as above.
+            unsafe { program.kernel(TAKE)?.launch(grid, &[&memory, &LONG])? }.wait()?;
+        }
+        // MPI has let go of the memory of all calls, also of those that were given up.
+        let until = Instant::now() + Duration::from_secs(60);
+        while runtime.memory().used > before {
+            if Instant::now() > until {
+                return Err(format!("{COPIES}: the memory of a message is not freed").into());
+            }
+            thread::sleep(Duration::from_millis(5));
         }
         ended
     } else {

@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_void};
 
 use hsa_runtime_sys::{
-    HSA_AGENT_INFO_DEVICE, HSA_AGENT_INFO_QUEUE_MAX_SIZE, HSA_AGENT_INFO_WAVEFRONT_SIZE,
-    HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, HSA_AMD_AGENT_INFO_BDFID,
+    HSA_AGENT_INFO_DEVICE, HSA_AGENT_INFO_PROFILE, HSA_AGENT_INFO_QUEUE_MAX_SIZE,
+    HSA_AGENT_INFO_WAVEFRONT_SIZE, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, HSA_AMD_AGENT_INFO_BDFID,
     HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_DOMAIN,
     HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU,
     HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, HSA_DEVICE_TYPE_CPU, HSA_DEVICE_TYPE_GPU,
@@ -92,6 +92,8 @@ impl Number {
     /// The bus address: domain, and the rest.
     pub(super) const DOMAIN: Self = Self(HSA_AMD_AGENT_INFO_DOMAIN);
     pub(super) const BUS: Self = Self(HSA_AMD_AGENT_INFO_BDFID);
+    /// `HSA_PROFILE_BASE` or `HSA_PROFILE_FULL`.
+    pub(super) const PROFILE: Self = Self(HSA_AGENT_INFO_PROFILE);
 
     /// The property's value for an agent.
     pub(super) fn of(self, rocr: &Runtime, agent: hsa_agent_t) -> Result<u32, DriverFailure> {

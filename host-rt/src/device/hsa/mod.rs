@@ -11,7 +11,7 @@
 //! | `memory`, `blocks` | device memory, mapped memory; pinned memory for reuse |
 //! | `signal`, `notifier` | the signal of one operation, and waiting for it |
 //! | `aql` | a hardware queue and its packets |
-//! | `stream`, `streams`, `queue`, `event`, `copy` | copies and their order |
+//! | `stream`, `streams`, `queue`, `event`, `copy`, `engines` | copies and their order |
 //! | `module`, `arguments` | loading code objects, and arguments of kernels |
 //! | `launch` | kernels, and waiting for their end |
 //!
@@ -28,6 +28,7 @@ mod blocks;
 mod context;
 mod copy;
 mod emulated;
+mod engines;
 mod event;
 mod faults;
 mod launch;
@@ -190,6 +191,16 @@ impl Device for HsaDevice {
         match self.context.emulated {
             Some(_) => MemoryKind::Emulated,
             None => MemoryKind::Rocm,
+        }
+    }
+
+    fn copies_beside_kernels(&self) -> bool {
+        let context = &self.context;
+        // The copies of an emulated GPU are no kernels.
+        context.emulated.is_some() || {
+            let profile = Number::PROFILE.of(context.rocr, context.agent).ok();
+            let env = |name: &str| std::env::var(name).ok();
+            engines::copy_within(&self.arch, profile, queue::WITHIN, env)
         }
     }
 

@@ -14,8 +14,8 @@ use crate::device::{
     Queue, Running,
 };
 
-/// Bytes of a copy within the device that an engine makes.
-const WITHIN: usize = 512 << 10;
+/// The most bytes of a copy within the device for a kernel that waits: an engine makes it, if there are engines.
+pub(super) const WITHIN: usize = 512 << 10;
 
 /// A queue.
 pub(super) struct HsaQueue {
@@ -195,7 +195,7 @@ impl Queue for HsaQueue {
         }
     }
 
-    /// By the copy engines, which get all copies within the device of less than 1 MiB (see `copy`).
+    /// By the copy engines, where there are some (see `engines`).
     fn copy_beside_kernels(
         &mut self,
         to: DeviceAddr,

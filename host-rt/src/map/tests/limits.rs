@@ -277,6 +277,17 @@ fn many_arguments_take_no_time() {
 }
 
 #[test]
+fn shares_of_a_budget_count_however_small() {
+    let budget = Budget::new(10_000);
+    let shares = [1, 4096, 4096].map(|bytes| budget.share(bytes));
+    assert!(shares.iter().all(Option::is_some));
+    assert_eq!(budget.used(), 8193);
+    assert!(budget.share(1808).is_none());
+    drop(shares);
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
 fn requests_in_flight_share_a_budget() {
     let budget = Budget::new(10_000);
     let mapper = || Mapper::new(Limits::default(), Arc::clone(&budget));

@@ -32,6 +32,7 @@ mod macros;
 mod maps;
 mod nested;
 mod no_calls;
+mod on_device;
 mod own_queue;
 mod pool;
 mod present;
@@ -128,6 +129,7 @@ fn per_wire() -> Vec<Test> {
         present::TESTS,
         typed::TESTS,
         asynchronous::TESTS,
+        on_device::TESTS,
         started::TESTS,
         typed_launch::TESTS,
         no_calls::TESTS,

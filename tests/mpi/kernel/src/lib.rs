@@ -112,6 +112,7 @@ pub unsafe fn long_messages(memory: *mut u64, count: u64) {
 /// Receives less than was sent, of long messages, in `2 * count` words of memory.
 #[revoff_device::kernel]
 pub unsafe fn long_too_long(memory: *mut u64, count: u64) {
+    const UNCHANGED: u64 = 7;
     let count = count as usize;
     // SAFETY: the launcher provides twice as many words.
     let (data, come) = unsafe {
@@ -127,11 +128,17 @@ pub unsafe fn long_too_long(memory: *mut u64, count: u64) {
     let short = &mut come[..count - 1];
     assert!(mpi_wait(request, short.as_mut_bytes()).is_err());
     sending.wait().unwrap();
+    come.fill(UNCHANGED);
     let sending = isend(me, 3, data).unwrap();
-    // Open MPI writes all of it, before it reports that. The last bytes are still in the allocation, whose size is
-    // rounded up.
-    assert!(recv(me, 3, &mut come[..count - 1]).is_err());
-    let _ = sending.wait();
+    assert!(recv(me, 3, &mut come[..count / 2]).is_err());
+    // It has left, though nobody has got it.
+    sending.wait().unwrap();
+    assert!(come.iter().all(|&word| word == UNCHANGED));
+    // The next one is another.
+    let sending = isend(me, 3, &[5u64]).unwrap();
+    let received = recv(me, ANY, come).unwrap();
+    sending.wait().unwrap();
+    assert_eq!((received.bytes, come[0], come[1]), (8, 5, UNCHANGED));
 }
 
 /// A place for a short message, which arrives at a long one, in `2 * count` words of memory.
@@ -158,6 +165,90 @@ pub unsafe fn long_never(memory: *mut u64, count: u64) {
     // SAFETY: the launcher provides twice as many words.
     let come = unsafe { core::slice::from_raw_parts_mut(memory, count as usize) };
     let _ = recv(ANY, 5, come);
+}
+
+/// Sends a long message that nobody receives.
+#[revoff_device::kernel]
+pub unsafe fn long_send_never(memory: *mut u64, count: u64) {
+    // SAFETY: the launcher provides twice as many words.
+    let data = unsafe { core::slice::from_raw_parts(memory, count as usize) };
+    let _ = send(rank().unwrap(), 6, data);
+}
+
+/// Receives what `long_send_never` has sent.
+#[revoff_device::kernel]
+pub unsafe fn long_take(memory: *mut u64, count: u64) {
+    // SAFETY: the launcher provides twice as many words.
+    let come = unsafe { core::slice::from_raw_parts_mut(memory, count as usize) };
+    let received = recv(ANY, 6, come).unwrap();
+    assert_eq!(received.bytes, 8 * count);
+}
+
+/// Receives that were begun before they are waited for get their messages while the rank does other things, in `2 * count`
+/// words of memory.
+#[revoff_device::kernel]
+pub unsafe fn long_meanwhile(memory: *mut u64, count: u64) {
+    let count = count as usize;
+    // SAFETY: the launcher provides twice as many words.
+    let (data, come) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(memory, count),
+            core::slice::from_raw_parts_mut(memory.add(count), count),
+        )
+    };
+    let me = rank().unwrap();
+    let other = 1 - me;
+    data.fill(u64::from(me) + 3);
+    // Each sends before it waits for a message. MPI copies no long messages before they are received.
+    let receiving = irecv(other, 1, come).unwrap();
+    send(other, 1, data).unwrap();
+    receiving.wait().unwrap();
+    assert!(come.iter().all(|&word| word == u64::from(other) + 3));
+    // One waits for the other, which sends first.
+    if me == 0 {
+        let receiving = irecv(other, 2, come).unwrap();
+        barrier().unwrap();
+        receiving.wait().unwrap();
+    } else {
+        send(other, 2, data).unwrap();
+        barrier().unwrap();
+    }
+}
+
+/// Messages get to receives in the order of both.
+#[revoff_device::kernel]
+pub fn matching() {
+    let me = rank().unwrap();
+    let begin = |tag| mpi_irecv(me, tag, 4).unwrap();
+    let post = |tag, value: u32| isend(me, tag, &[value]).unwrap().wait().unwrap();
+    let wait = |request| {
+        let mut come = [0u32];
+        let received = mpi_wait(request, come.as_mut_bytes()).unwrap();
+        assert_eq!((received.from, received.bytes), (me, 4));
+        (received.tag, come[0])
+    };
+    // The first that accepts a message gets it, also if the other is waited for first.
+    let (any, five) = (begin(ANY), begin(5));
+    post(5, 1);
+    post(5, 2);
+    assert_eq!((wait(five), wait(any)), ((5, 2), (5, 1)));
+    let (five, any) = (begin(5), begin(ANY));
+    post(6, 3);
+    post(5, 4);
+    assert_eq!((wait(five), wait(any)), ((5, 4), (6, 3)));
+    // Messages that come before their receives, in the order in which they came.
+    for (tag, value) in [(5, 5), (6, 6), (5, 7), (7, 8)] {
+        post(tag, value);
+    }
+    assert_eq!(wait(begin(6)), (6, 6));
+    assert_eq!(wait(begin(ANY)), (5, 5));
+    let (seven, any) = (begin(7), begin(ANY));
+    assert_eq!((wait(any), wait(seven)), ((5, 7), (7, 8)));
+    // From any rank, too.
+    let request = mpi_irecv(ANY, 5, 4).unwrap();
+    post(6, 9);
+    post(5, 10);
+    assert_eq!((wait(request), wait(begin(6))), ((5, 10), (6, 9)));
 }
 
 /// All ranks together, one thread of each.
@@ -231,11 +322,76 @@ pub fn too_long() {
     let _ = sending.wait();
 }
 
+/// Receives much less than was sent, by each function that receives.
+#[revoff_device::kernel]
+pub fn much_too_long() {
+    static DATA: [u8; 1 << 20] = [0; 1 << 20];
+    let me = rank().unwrap();
+    let mut place = [7u8; 8];
+    for len in [1000, 10_000, 100_000, DATA.len()] {
+        let data = &DATA[..len];
+        let sending = isend(me, 1, data).unwrap();
+        assert!(recv(me, 1, &mut place).is_err());
+        sending.wait().unwrap();
+        let receiving = mpi_irecv(me, 2, 8).unwrap();
+        let sending = isend(me, 2, data).unwrap();
+        assert!(mpi_wait(receiving, &mut place).is_err());
+        sending.wait().unwrap();
+        assert!(sendrecv(me, data, me, &mut place, 3).is_err());
+        let mut other = place;
+        let before = Neighbor {
+            rank: me,
+            tag: 4,
+            send: data,
+            receive: &mut place,
+        };
+        let after = Neighbor {
+            rank: me,
+            tag: 5,
+            send: data,
+            receive: &mut other,
+        };
+        assert!(exchange(before, after).is_err());
+        assert_eq!((place, other), ([7; 8], [7; 8]));
+    }
+    send(me, 6, &[1u8]).unwrap();
+    recv(me, 6, &mut place).unwrap();
+    assert_eq!(place, [1, 7, 7, 7, 7, 7, 7, 7]);
+}
+
+/// Ranks that do not do the same together.
+#[revoff_device::kernel]
+pub fn disagree() {
+    let me = rank().unwrap();
+    let mut place = [7u8; 8];
+    for _ in 0..3 {
+        if me == 0 {
+            // Rank 1 has less room.
+            assert!(broadcast(0, &mut [1u8; 10_000]).is_err());
+            assert!(barrier().is_err());
+            assert!(broadcast(0, &mut place).is_err());
+            assert!(allreduce(Operation::SUM, &mut place).is_err());
+            assert!(reduce(0, Operation::SUM, &mut [1u8; 16]).is_err());
+        } else {
+            assert!(broadcast(0, &mut place).is_err());
+            assert!(allreduce(Operation::SUM, &mut [1u8; 10_000]).is_err());
+            assert!(broadcast(1, &mut place).is_err());
+            assert!(allreduce(Operation::MAX, &mut place).is_err());
+            assert!(reduce(0, Operation::SUM, &mut place).is_err());
+        }
+        assert_eq!(place, [7; 8]);
+    }
+    let mut value = [me];
+    allreduce(Operation::SUM, &mut value).unwrap();
+    assert_eq!(value, [1]);
+}
+
 /// Calls that make no sense.
 #[revoff_device::kernel]
 pub fn nonsense() {
     assert!(send(1000, 0, &[0u8]).is_err());
     assert!(send(ANY, 0, &[0u8]).is_err());
+    assert!(recv(1000, 0, &mut [0u8]).is_err());
     assert!(allreduce(Operation::XOR, &mut [1.0f32]).is_err());
     assert!(allreduce(Operation(99), &mut [1u32]).is_err());
     assert!(mpi_wait(12345, &mut []).is_err());

@@ -1,0 +1,119 @@
+//! What all ranks do together.
+//!
+//! MPI relies on ranks that call the same function with as many bytes: a rank that gets more than it expects has its
+//! memory overwritten (Open MPI 4.1.4). What kernels call, and with how much, is theirs to choose. So ranks first compare
+//! what they begin, by a call of MPI that is always the same.
+
+use mpi_calls::ANY;
+use revoff_fn::zerocopy::FromBytes;
+
+use crate::communication::Communication;
+use crate::communicator::Communicator;
+use crate::error::MpiError;
+use crate::request::{Buffer, Request};
+use crate::run_to_end::RunToEnd;
+use crate::session::Shared;
+
+/// Words that describe what a rank begins.
+const WORDS: usize = 3;
+
+/// The result of a communication of all ranks.
+pub(crate) type Together = RunToEnd<Result<Vec<Buffer>, MpiError>>;
+
+impl Shared {
+    /// Begins `what` by `begin`, if all ranks begin the same, with elements and an operation of these numbers. `begin`
+    /// returns `None` if nothing is left to do then.
+    ///
+    /// One follows the other, since each takes two calls of MPI, and all ranks must make these in the same order.
+    pub(crate) fn together(
+        &self,
+        what: Communication,
+        (datatype, operation): (u32, u32),
+        begin: impl FnOnce(&Communicator) -> Result<Option<Request>, MpiError> + Send + 'static,
+    ) -> Together {
+        let (turn, communicator) = (self.together.ask(), self.communicator);
+        RunToEnd::new(&self.thread, async move {
+            turn.comes().await;
+            let own = words(what, datatype, operation);
+            let both = [own, own.map(|word| !word)].concat();
+            let (_, buffers) = communicator.largest(what, &both)?.done().await?;
+            if !are_equal(own, buffers.last())? {
+                return Err(MpiError::Disagreement { what });
+            }
+            match begin(&communicator)? {
+                Some(request) => Ok(request.done().await?.1),
+                None => Ok(vec![]),
+            }
+        })
+    }
+}
+
+/// What tells communications of all ranks apart.
+fn words(what: Communication, datatype: u32, operation: u32) -> [u64; WORDS] {
+    let (function, root, bytes) = match what {
+        Communication::Barrier => (0, ANY, 0),
+        Communication::Broadcast { root, bytes } => (1, root, bytes),
+        Communication::Reduce { root, bytes } => (2, root.unwrap_or(ANY), bytes),
+        Communication::Send { .. } | Communication::Receive { .. } | Communication::Init => {
+            unreachable!("one rank does this")
+        }
+    };
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    [
+        pair(function, root),
+        pair(datatype, operation),
+        bytes as u64,
+    ]
+}
+
+/// Whether the words of all ranks are `own`, by the largest of them and of their complements: then those are the smallest,
+/// too.
+fn are_equal(own: [u64; WORDS], largest: Option<&Buffer>) -> Result<bool, MpiError> {
+    let mut bytes = [0; 2 * WORDS * size_of::<u64>()];
+    if let Some(buffer) = largest {
+        buffer.read(&mut bytes)?;
+    }
+    let largest = <[u64; 2 * WORDS]>::read_from_bytes(&bytes);
+    let largest = largest.expect("there are as many bytes");
+    Ok(largest[..WORDS] == own && largest[WORDS..] == own.map(|word| !word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Words;
+    use revoff_fn::zerocopy::IntoBytes;
+
+    #[test]
+    fn ranks_agree_if_all_words_are_equal() {
+        let agree = |ranks: &[[u64; WORDS]]| {
+            let largest = |at: usize, flip: u64| {
+                let words = ranks.iter().map(|words| words[at] ^ flip);
+                words.max().expect("there are ranks")
+            };
+            let both = [0, u64::MAX].map(|flip| [0, 1, 2].map(|at| largest(at, flip)));
+            let buffer = Words::copy_of(both.as_bytes()).into();
+            are_equal(ranks[0], Some(&buffer)).expect("memory of the host")
+        };
+        let broadcast = |root, bytes| words(Communication::Broadcast { root, bytes }, 0, 0);
+        let reduce = |bytes, datatype, operation| {
+            let what = Communication::Reduce { root: None, bytes };
+            words(what, datatype, operation)
+        };
+        let barrier = words(Communication::Barrier, 0, 0);
+        assert!(agree(&[barrier]));
+        assert!(agree(&[broadcast(1, 8), broadcast(1, 8), broadcast(1, 8)]));
+        for other in [
+            broadcast(1, 16),
+            broadcast(1, 0),
+            broadcast(0, 8),
+            reduce(8, 0, 0),
+            barrier,
+        ] {
+            assert!(!agree(&[broadcast(1, 8), other]));
+            assert!(!agree(&[other, broadcast(1, 8)]));
+        }
+        assert!(!agree(&[reduce(8, 1, 2), reduce(8, 2, 2)]));
+        assert!(!agree(&[reduce(8, 1, 2), reduce(8, 1, 1)]));
+    }
+}

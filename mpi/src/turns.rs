@@ -1,0 +1,91 @@
+//! One after the other.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+/// Gives turns, in the order in which they are asked for.
+#[derive(Default)]
+pub(crate) struct Turns(Mutex<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    /// The numbers of turns that have not ended. The first has come.
+    numbers: VecDeque<u64>,
+}
+
+impl Turns {
+    /// The next turn.
+    pub(crate) fn ask(self: &Arc<Self>) -> Turn {
+        let mut queue = self.lock();
+        let number = queue.next;
+        queue.next += 1;
+        queue.numbers.push_back(number);
+        Turn {
+            turns: Arc::clone(self),
+            number,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A turn, which ends when this is dropped.
+pub(crate) struct Turn {
+    turns: Arc<Turns>,
+    number: u64,
+}
+
+impl Turn {
+    /// Waits for it. Nothing wakes the task.
+    pub(crate) async fn comes(&self) {
+        poll_fn(|_| match self.turns.lock().numbers.front() {
+            Some(&first) if first == self.number => Poll::Ready(()),
+            _ => Poll::Pending,
+        })
+        .await;
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let number = self.number;
+        self.turns.lock().numbers.retain(|&other| other != number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::is_done;
+    use revoff_fn::BoxFuture;
+
+    #[test]
+    fn turns_come_in_order_and_end_early() {
+        let turns = Arc::default();
+        let [first, second, third] = [(); 3].map(|()| Turns::ask(&turns));
+        let comes = |turn: &Turn| {
+            let turn = Turn {
+                turns: Arc::clone(&turn.turns),
+                number: turn.number,
+            };
+            let mut wait: BoxFuture<'static, ()> = Box::pin(async move {
+                turn.comes().await;
+                std::mem::forget(turn);
+            });
+            let has_come = is_done(&mut wait);
+            // Not the end of that turn.
+            std::mem::forget(wait);
+            has_come
+        };
+        assert!(comes(&first) && !comes(&second) && !comes(&third));
+        drop(second);
+        assert!(!comes(&third));
+        drop(first);
+        assert!(comes(&third));
+    }
+}
