@@ -7,6 +7,9 @@
 //! The model of the serving threads (`tests/serve.rs`) compiles the source files of
 //! `revoff_host::serve::threads` with loom's primitives instead of the standard library's.
 //!
+//! `tests/indices.rs` needs no loom: it checks the arithmetic under the protocols. `schedules` runs the
+//! serving threads as a whole, and tasks, in random schedules.
+//!
 //! Each synchronising edge of docs/memory-model.md also has a test per end that removes the order
 //! ([`Weak`]) and expects its model to fail: if the model still passes, the edge is either
 //! unnecessary or not modelled.

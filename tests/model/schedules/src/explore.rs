@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
 
@@ -73,19 +72,4 @@ fn check(scheduler: impl Scheduler + 'static, run: impl Fn() + Send + Sync + 'st
     config.silence_warnings = true;
     config.max_steps = MaxSteps::FailAfter(MAX_STEPS);
     Runner::new(scheduler, config).run(run);
-}
-
-/// A random number below `limit`, as part of the schedule.
-pub fn up_to(limit: usize) -> usize {
-    thread_rng().gen_range(0..limit)
-}
-
-/// True once in `of` times.
-pub fn chance(of: usize) -> bool {
-    up_to(of) == 0
-}
-
-/// Lets other threads run.
-pub fn pause() {
-    shuttle::thread::sleep(Duration::ZERO);
 }

@@ -28,5 +28,6 @@ pub mod services;
 pub mod task;
 pub mod wire;
 
-pub use self::explore::{chance, explore, pause, up_to};
+pub use self::base::random::{chance, pause, up_to};
+pub use self::explore::explore;
 pub use self::task::error::{Error, Result};

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::random::chance;
 use crate::base::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spawn, wait, yield_now};
 use crate::device::{
     DeviceAddr, DeviceError, Event, EventState, Fault, Grid, Outcome, Params, Queue,
 };
-use crate::explore::chance;
 use crate::serve::LaunchError;
 
 /// An error of a runtime.

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 pub use self::poll::Poll;
 pub(crate) use self::poll::PollWire;
+use crate::base::random::chance;
 use crate::base::sync::{Condvar, Mutex, lock, wait};
-use crate::explore::chance;
 
 /// A message that breaks the protocol, with the work that its report causes.
 #[derive(Clone)]

@@ -311,7 +311,7 @@ fn options() -> Options {
 
 #[test]
 fn tasks_keep_their_order_and_fail_with_those_before() {
-    explore("tasks", 1500, || {
+    explore("tasks", 4000, || {
         let devices = devices(false);
         let world = World::new(plans(devices.len()));
         let kernels = world.kernels(&devices);
@@ -383,6 +383,7 @@ fn cancelled_tasks_do_not_run() {
         let mut outcomes = Vec::new();
         let cancel_at = first + up_to(end - first + 1);
         let from_task = chance(2);
+        let gate = 0u64;
         let _ = options().scope(|tasks| {
             let mut handles = Vec::new();
             let mut spawn = |task: usize| {
@@ -401,8 +402,11 @@ fn cancelled_tasks_do_not_run() {
             let _ = tasks.group(|group| {
                 for task in first..end {
                     if task == cancel_at && from_task {
-                        let group = group.clone();
-                        tasks.host(move || group.cancel()).spawn()?;
+                        let canceller = group.clone();
+                        let canceller = tasks.host(move || canceller.cancel());
+                        canceller.writes(&gate).spawn()?;
+                        let behind = tasks.host(|| unreachable!("it starts after the end"));
+                        let _ = behind.reads(&gate).spawn();
                     } else if task == cancel_at {
                         group.cancel();
                     }

@@ -6,6 +6,7 @@ pub(crate) mod addr;
 pub(crate) mod catch_panic;
 #[path = "../../../../../host-rt/src/base/display.rs"]
 mod display;
+pub mod random;
 pub(crate) mod sleep;
 #[path = "../../../../../host-rt/src/base/span.rs"]
 pub(crate) mod span;

@@ -13,7 +13,7 @@ pub use shuttle::thread::{JoinHandle, yield_now};
 pub(crate) use shuttle::thread::{Scope, ScopedJoinHandle, scope};
 pub(crate) use shuttle::thread_local;
 
-use crate::explore::{chance, pause};
+use crate::base::random::{chance, pause};
 
 std::thread_local! {
     /// Whether creating a thread may fail. Shuttle runs all threads of a model on one.

@@ -1,9 +1,9 @@
 //! Stand-in for waiting between polls: it chooses at random when to sleep.
 
 use super::Waiting;
+use crate::base::random::chance;
 use crate::base::sleep::YieldTime;
 use crate::base::sync::yield_now;
-use crate::explore::chance;
 
 pub(super) struct Idle {
     waiting: Waiting,

@@ -46,11 +46,11 @@ use self::served_wire::{ServedWire, Source};
 pub(crate) use self::thread_loop::serve_until;
 use self::threads::Threads;
 use self::worker::Record;
+use crate::base::random::pause;
 use crate::base::sync::{
     AtomicBool, AtomicUsize, Condvar, JoinHandle, Mutex, Ordering, lock, spawn, wait,
 };
 use crate::device::{DeviceAddr, Fault, MappedMemory};
-use crate::explore::pause;
 use crate::wire::{Call, Poller, ProtocolError, Status, Wire};
 
 /// An error of a call.
