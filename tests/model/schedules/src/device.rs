@@ -110,7 +110,7 @@ pub struct Grid;
 
 /// The parameters of a kernel: none.
 #[derive(Debug, Default)]
-pub struct Params;
+pub struct Params {}
 
 /// Mapped memory.
 #[derive(Debug)]
