@@ -90,7 +90,7 @@ mod tests {
         assert!(!is_done(&mut call) && !is_done(&mut call));
         drop(call);
         assert_eq!(count.load(Ordering::Relaxed), 2);
-        let polls = thread::spawn(move || run(&messages, || vec![]));
+        let polls = thread::spawn(move || run(&messages, Vec::new));
         while count.load(Ordering::Relaxed) < 5 {
             thread::yield_now();
         }

@@ -23,8 +23,11 @@ const JOBS: [Job; 4] = [
     probes::PROBE,
 ];
 
-/// The tests, by name, and whether the system has what they need.
-const TESTS: &[(&str, fn(), fn(System) -> bool)] = &[
+/// A test: its name, its function, and whether the system has what it needs.
+type Test = (&'static str, fn(), fn(System) -> bool);
+
+/// All tests.
+const TESTS: &[Test] = &[
     (
         "a_result_arrives",
         crashes::a_result_arrives,
@@ -143,7 +146,7 @@ fn main() -> ExitCode {
         crashes::die_as_parent();
     }
     let system = System::look();
-    let trial = |(name, test, fits): &(&'static str, fn(), fn(System) -> bool)| {
+    let trial = |(name, test, fits): &Test| {
         let test = *test;
         let run = move || {
             test();
