@@ -60,7 +60,7 @@ pub trait Event: Any + Send + Sync {
     /// That of [`EventState::Failed`].
     fn sync(&self) -> Outcome;
     /// Cancels the operation before the event, if it has not begun and the device supports that: it
-    /// then fails, as do operations that depend on it.
+    /// then has failed when this returns. Operations that depend on it fail, too.
     fn cancel(&self) {}
 }
 

@@ -51,7 +51,8 @@ impl<'scope, T> Task<'_, 'scope, T> {
     }
 
     /// Runs in any order with other tasks that do this, but not at the same time: OpenMP's
-    /// `mutexinoutset`. The host enforces it, even for devices that could.
+    /// `mutexinoutset`. The host enforces it, even for devices that could. A kernel that has passed
+    /// its deadline and runs on excludes no others.
     pub fn updates_exclusively<P: ?Sized>(self, place: &'scope P) -> Self {
         self.depends(Access::MutexInOutSet, place)
     }

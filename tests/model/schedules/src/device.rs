@@ -64,10 +64,16 @@ pub trait Event: std::any::Any + Send + Sync {
     fn cancel(&self) {}
 }
 
+/// Whether a queue runs a kernel. No word of the model: nobody is interrupted between this and the
+/// kernel's begin.
+pub type Busy = std::sync::atomic::AtomicBool;
+
 /// A queue.
 pub trait Queue: Send {
-    /// Queues a kernel.
+    /// Queues a kernel; returns its end.
     fn launch(&mut self, run: Arc<dyn Fn() -> Outcome + Send + Sync>) -> Arc<dyn Event>;
+    /// Whether it runs a kernel.
+    fn is_busy(&self) -> Arc<Busy>;
     /// Makes later operations wait.
     fn wait_event(&mut self, event: &Arc<dyn Event>);
     /// An event after the operations so far.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::base::random::chance;
 use crate::base::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spawn, wait, yield_now};
 use crate::device::{
-    DeviceAddr, DeviceError, Event, EventState, Fault, Grid, Outcome, Params, Queue,
+    Busy, DeviceAddr, DeviceError, Event, EventState, Fault, Grid, Outcome, Params, Queue,
 };
 use crate::serve::LaunchError;
 
@@ -29,15 +29,18 @@ pub struct Runtime(Arc<Inner>);
 struct Inner {
     name: String,
     deadline: Option<Duration>,
+    can_cancel: bool,
 }
 
 impl Runtime {
-    /// A runtime on a device of this name: its kind, up to a colon, and its number.
+    /// A runtime on a device of this name: its kind, up to a colon, and its number. The device can
+    /// cancel queued operations or not.
     #[must_use]
-    pub fn open(name: &str, has_deadline: bool) -> Self {
+    pub fn open(name: &str, has_deadline: bool, can_cancel: bool) -> Self {
         Self(Arc::new(Inner {
             name: name.to_owned(),
             deadline: has_deadline.then_some(Duration::ZERO),
+            can_cancel,
         }))
     }
 
@@ -70,7 +73,7 @@ impl Runtime {
     }
 
     pub(crate) fn queue(&self) -> Result<Box<dyn Queue>, RuntimeError> {
-        Ok(Box::new(ThreadQueue::new()))
+        Ok(Box::new(ThreadQueue::new(self.0.can_cancel)))
     }
 }
 
@@ -104,13 +107,23 @@ impl Kernel {
     ) -> Result<Launch, RuntimeError> {
         let has_begun = Arc::<AtomicBool>::default();
         let (body, begun) = (Arc::clone(&self.body), Arc::clone(&has_begun));
+        let is_busy = queue.is_busy();
+        let busy = Arc::clone(&is_busy);
         let run = move || {
             // Release: a late kernel has passed the checks at its begin.
             begun.store(true, Ordering::Release);
-            body()
+            // Relaxed, also below: no word of the model.
+            busy.store(true, Ordering::Relaxed);
+            let outcome = body();
+            busy.store(false, Ordering::Relaxed);
+            outcome
         };
         let end = queue.launch(Arc::new(run));
-        Ok(Launch { end, has_begun })
+        Ok(Launch {
+            end,
+            has_begun,
+            is_busy,
+        })
     }
 }
 
@@ -118,17 +131,20 @@ impl Kernel {
 pub struct Launch {
     end: Arc<dyn Event>,
     has_begun: Arc<AtomicBool>,
+    /// Whether its queue runs a kernel.
+    is_busy: Arc<Busy>,
 }
 
 impl Launch {
     pub(crate) fn restart_time(&mut self) {}
 
-    /// A kernel that has begun may pass its deadline.
+    /// A kernel may pass its deadline that has begun, or that another one keeps from beginning.
     pub(crate) fn wait_until_deadline(&self) -> Result<(), LaunchError> {
         let is_late = chance(2);
         while is_late
             && self.end.check() == EventState::Pending
             && !self.has_begun.load(Ordering::Acquire)
+            && !self.is_busy.load(Ordering::Relaxed)
         {
             yield_now();
         }
@@ -183,13 +199,15 @@ impl DeviceBuffer {
 struct ThreadEvent {
     outcome: Mutex<Option<Outcome>>,
     reached: Condvar,
-    /// Whether the operation before it must not begin.
-    is_cancelled: Arc<AtomicBool>,
+    can_cancel: bool,
+    /// Whether the operation before it has begun, or will not begin.
+    is_decided: Arc<AtomicBool>,
 }
 
 impl ThreadEvent {
+    /// The first outcome is the last.
     fn set(&self, outcome: Outcome) {
-        *lock(&self.outcome) = Some(outcome);
+        lock(&self.outcome).get_or_insert(outcome);
         self.reached.notify_all();
     }
 }
@@ -214,7 +232,9 @@ impl Event for ThreadEvent {
     }
 
     fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Release);
+        if self.can_cancel && !self.is_decided.swap(true, Ordering::AcqRel) {
+            self.set(Err(Fault("cancelled".into())));
+        }
     }
 }
 
@@ -222,7 +242,7 @@ enum Op {
     Kernel {
         run: Arc<dyn Fn() -> Outcome + Send + Sync>,
         end: Arc<ThreadEvent>,
-        is_cancelled: Arc<AtomicBool>,
+        is_decided: Arc<AtomicBool>,
     },
     Wait(Arc<dyn Event>),
     Record(Arc<ThreadEvent>),
@@ -233,12 +253,15 @@ enum Op {
 /// operations to the thread.
 struct ThreadQueue {
     ops: Arc<(Mutex<VecDeque<Op>>, Condvar)>,
-    /// Whether the operations since the last event are cancelled.
-    is_cancelled: Arc<AtomicBool>,
+    can_cancel: bool,
+    /// Whether a kernel runs.
+    is_busy: Arc<Busy>,
+    /// Of the operations since the last event.
+    is_decided: Arc<AtomicBool>,
 }
 
 impl ThreadQueue {
-    fn new() -> Self {
+    fn new(can_cancel: bool) -> Self {
         let ops = Arc::<(Mutex<VecDeque<Op>>, Condvar)>::default();
         let theirs = Arc::clone(&ops);
         spawn(move || {
@@ -256,10 +279,10 @@ impl ThreadQueue {
                     Op::Kernel {
                         run,
                         end,
-                        is_cancelled,
+                        is_decided,
                     } => {
                         if outcome.is_ok() {
-                            outcome = match is_cancelled.load(Ordering::Acquire) {
+                            outcome = match is_decided.swap(true, Ordering::AcqRel) {
                                 true => Err(Fault("cancelled".into())),
                                 false => run(),
                             };
@@ -277,7 +300,9 @@ impl ThreadQueue {
         });
         Self {
             ops,
-            is_cancelled: Arc::default(),
+            can_cancel,
+            is_busy: Arc::default(),
+            is_decided: Arc::default(),
         }
     }
 
@@ -299,9 +324,13 @@ impl Queue for ThreadQueue {
         self.push(Op::Kernel {
             run,
             end: Arc::clone(&end),
-            is_cancelled: Arc::clone(&self.is_cancelled),
+            is_decided: Arc::clone(&self.is_decided),
         });
         end
+    }
+
+    fn is_busy(&self) -> Arc<Busy> {
+        Arc::clone(&self.is_busy)
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
@@ -310,7 +339,8 @@ impl Queue for ThreadQueue {
 
     fn record_event(&mut self) -> Arc<dyn Event> {
         let event = Arc::new(ThreadEvent {
-            is_cancelled: std::mem::take(&mut self.is_cancelled),
+            can_cancel: self.can_cancel,
+            is_decided: std::mem::take(&mut self.is_decided),
             ..ThreadEvent::default()
         });
         self.push(Op::Record(Arc::clone(&event)));

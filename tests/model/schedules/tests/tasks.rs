@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use schedules::base::sync::fail_spawns;
 use schedules::device::{Fault, Grid};
-use schedules::runtime::{Kernel, Runtime};
+use schedules::runtime::{Kernel, Runtime, RuntimeError};
 use schedules::serve::LaunchError;
 use schedules::task::{Access, Options, Resolve, TaskError, TaskHandle, Tasks};
 use schedules::{Error, chance, explore, pause, up_to};
@@ -102,11 +102,18 @@ struct World {
     plans: Vec<Plan>,
     seen: Mutex<Vec<Seen>>,
     is_over: Mutex<bool>,
+    /// A task lets others run less often than this.
+    pauses: usize,
 }
 
 impl World {
     fn new(plans: Vec<Plan>) -> Arc<Self> {
+        Self::with_pauses(plans, 3)
+    }
+
+    fn with_pauses(plans: Vec<Plan>, pauses: usize) -> Arc<Self> {
         Arc::new(Self {
+            pauses,
             seen: Mutex::new(vec![Seen::default(); plans.len()]),
             is_over: Mutex::new(false),
             plans,
@@ -145,7 +152,7 @@ impl World {
             assert_eq!(seen[task].runs, 1, "{task} runs twice");
             seen[task].is_running = true;
         });
-        (0..up_to(3)).for_each(|_| pause());
+        (0..up_to(self.pauses)).for_each(|_| pause());
         body();
         let fails = self.plans[task].fails;
         self.seen(|seen| {
@@ -295,7 +302,8 @@ fn plans(devices: usize) -> Vec<Plan> {
 
 /// Two devices of one kind and one of another.
 fn devices(have_deadline: bool) -> [Runtime; 3] {
-    ["a:0", "a:1", "b:0"].map(|name| Runtime::open(name, have_deadline))
+    let can_cancel = chance(2);
+    ["a:0", "a:1", "b:0"].map(|name| Runtime::open(name, have_deadline, can_cancel))
 }
 
 fn options() -> Options {
@@ -336,6 +344,39 @@ fn tasks_keep_their_order_and_fail_with_those_before() {
         world.check(&outcomes);
         world.check_runs();
         assert_eq!(result.is_err(), outcomes.iter().any(Result::is_err));
+    });
+}
+
+#[test]
+fn an_unrelated_failure_repeats_tasks_once() {
+    explore("repeated tasks", 500, || {
+        let devices = devices(false);
+        // The first fails, and with it the second, which is queued again. The last may be queued
+        // before or after that.
+        let plan = |fails, accesses| Plan {
+            on: On::Device(0),
+            accesses,
+            fails,
+            in_group: false,
+        };
+        let chain = || vec![(0, Access::InOut)];
+        let plans = vec![
+            plan(true, Vec::new()),
+            plan(false, chain()),
+            plan(chance(2), chain()),
+        ];
+        let world = World::new(plans);
+        let kernels = world.kernels(&devices);
+        let places = [0; PLACES];
+        let _ = Options::default().queues(1).scope(|tasks| {
+            for (task, kernel) in kernels.iter().enumerate() {
+                (0..task * up_to(16)).for_each(|_| pause());
+                let _ = world.spawn(tasks, task, kernel.as_ref(), &places)?;
+            }
+            Ok(())
+        });
+        world.end();
+        world.check_runs();
     });
 }
 
@@ -405,7 +446,8 @@ fn cancelled_tasks_do_not_run() {
                         let canceller = group.clone();
                         let canceller = tasks.host(move || canceller.cancel());
                         canceller.writes(&gate).spawn()?;
-                        let behind = tasks.host(|| unreachable!("it starts after the end"));
+                        // It starts later than the cancellation, if ever.
+                        let behind = tasks.host(|| *world.is_over.lock().unwrap() = true);
                         let _ = behind.reads(&gate).spawn();
                     } else if task == cancel_at {
                         group.cancel();
@@ -418,6 +460,7 @@ fn cancelled_tasks_do_not_run() {
                 }
                 Ok(())
             });
+            assert!(!*world.is_over.lock().unwrap(), "a cancelled task starts");
             world.seen(|seen| {
                 let is_running = seen[first..end].iter().any(|seen| seen.is_running);
                 assert!(!is_running, "the group has not ended");
@@ -457,16 +500,42 @@ fn no_task_begins_after_a_scope_with_a_late_kernel() {
     explore("late kernels", 1000, || {
         let devices = devices(true);
         let mut plans = plans(devices.len());
-        plans.iter_mut().for_each(|plan| plan.fails = false);
-        let world = World::new(plans);
+        for plan in &mut plans {
+            plan.fails = false;
+            // A late kernel excludes no other.
+            let is_exclusive = |(_, access): &(_, Access)| *access == Access::MutexInOutSet;
+            plan.accesses.retain(|access| !is_exclusive(access));
+        }
+        // Some kernels run on when the others, and the scope, have ended.
+        let world = World::with_pauses(plans, 60);
         let kernels = world.kernels(&devices);
         let places = [0; PLACES];
+        let mut outcomes = Vec::new();
         let _ = options().scope(|tasks| {
+            let mut handles = Vec::new();
             for (task, kernel) in kernels.iter().enumerate() {
-                let _ = world.spawn(tasks, task, kernel.as_ref(), &places)?;
+                handles.push(world.spawn(tasks, task, kernel.as_ref(), &places)?);
+            }
+            if chance(2) {
+                outcomes.extend(handles.into_iter().map(TaskHandle::wait));
             }
             Ok(())
         });
         world.end();
+        // A late kernel fails itself and the tasks that depend on it, and no others in its queue.
+        for (task, outcome) in outcomes.iter().enumerate() {
+            let before = world.before(task);
+            let is_ready = before.iter().all(|&earlier| outcomes[earlier].is_ok());
+            match outcome {
+                Ok(()) => assert!(is_ready),
+                Err(TaskError::Dependency(_)) => assert!(!is_ready),
+                Err(TaskError::Device { cause, .. }) => {
+                    let is_late =
+                        |cause| matches!(cause, &RuntimeError::Launch(LaunchError::Deadline {}));
+                    assert!(is_ready && is_late(&**cause), "{task}: {cause}");
+                }
+                Err(error) => panic!("{task}: {error}"),
+            }
+        }
     });
 }
