@@ -4,7 +4,6 @@
 //! memory overwritten (Open MPI 4.1.4). What kernels call, and with how much, is theirs to choose. So ranks first compare
 //! what they begin, by a call of MPI that is always the same.
 
-use mpi_calls::ANY;
 use revoff_fn::zerocopy::FromBytes;
 
 use crate::communication::Communication;
@@ -51,9 +50,13 @@ impl Shared {
 /// What tells communications of all ranks apart.
 fn words(what: Communication, datatype: u32, operation: u32) -> [u64; WORDS] {
     let (function, root, bytes) = match what {
-        Communication::Barrier => (0, ANY, 0),
+        Communication::Barrier => (0, 0, 0),
         Communication::Broadcast { root, bytes } => (1, root, bytes),
-        Communication::Reduce { root, bytes } => (2, root.unwrap_or(ANY), bytes),
+        Communication::Reduce {
+            root: Some(root),
+            bytes,
+        } => (2, root, bytes),
+        Communication::Reduce { root: None, bytes } => (3, 0, bytes),
         Communication::Send { .. } | Communication::Receive { .. } | Communication::Init => {
             unreachable!("one rank does this")
         }
@@ -96,10 +99,10 @@ mod tests {
             are_equal(ranks[0], Some(&buffer)).expect("memory of the host")
         };
         let broadcast = |root, bytes| words(Communication::Broadcast { root, bytes }, 0, 0);
-        let reduce = |bytes, datatype, operation| {
-            let what = Communication::Reduce { root: None, bytes };
-            words(what, datatype, operation)
+        let reduce_to = |root, bytes, datatype, operation| {
+            words(Communication::Reduce { root, bytes }, datatype, operation)
         };
+        let reduce = |bytes, datatype, operation| reduce_to(None, bytes, datatype, operation);
         let barrier = words(Communication::Barrier, 0, 0);
         assert!(agree(&[barrier]));
         assert!(agree(&[broadcast(1, 8), broadcast(1, 8), broadcast(1, 8)]));
@@ -115,5 +118,9 @@ mod tests {
         }
         assert!(!agree(&[reduce(8, 1, 2), reduce(8, 2, 2)]));
         assert!(!agree(&[reduce(8, 1, 2), reduce(8, 1, 1)]));
+        // Whatever its number, a root is not all ranks.
+        for root in [0, 1, u32::MAX] {
+            assert!(!agree(&[reduce_to(Some(root), 8, 1, 2), reduce(8, 1, 2)]));
+        }
     }
 }
