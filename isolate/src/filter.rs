@@ -22,6 +22,7 @@ pub(crate) struct Policy {
     pub(crate) namespaces: bool,
     /// Whether a file may be changed.
     pub(crate) writes: bool,
+    pub(crate) gpus: bool,
     /// Whether signals are restricted already.
     pub(crate) signals: bool,
 }
@@ -177,12 +178,30 @@ const SIOCSPGRP: u64 = 0x8902;
 /// Of `asm-generic/fcntl.h`.
 const F_SETOWN_EX: libc::c_int = 15;
 
-/// Requests of `ioctl` that put input into a terminal, or change it for others, or have signals sent.
+/// The requests of `ioctl` that programs without GPUs get: they ask, or change a descriptor. Others change a terminal for
+/// its other users, have signals sent, or change attributes of a file that is open for reading.
 const REQUESTS: &[u64] = &[
+    libc::FIOCLEX,
+    libc::FIONBIO,
+    libc::FIONCLEX,
+    libc::FIONREAD,
+    libc::TCGETS,
+    libc::TCGETS2,
+    libc::TIOCGPGRP,
+    libc::TIOCGWINSZ,
+    libc::TIOCOUTQ,
+];
+
+/// Drivers of GPUs have requests of their own. These are still refused.
+const REFUSED_WITH_GPUS: &[u64] = &[
     libc::TIOCSTI,
     libc::TIOCLINUX,
     libc::TIOCSETD,
     libc::TIOCSPGRP,
+    libc::TIOCSWINSZ,
+    libc::TIOCEXCL,
+    libc::TCXONC,
+    libc::TCFLSH,
     libc::TCSETS,
     libc::TCSETSW,
     libc::TCSETSF,
@@ -194,14 +213,15 @@ const REQUESTS: &[u64] = &[
     libc::TCSETAF,
     FIOSETOWN,
     SIOCSPGRP,
+    FS_IOC_SETFLAGS,
+    FS_IOC_FSSETXATTR,
+    FS_IOC_ENABLE_VERITY,
 ];
 
-/// Requests of `ioctl` that change attributes of a file, even one that is open for reading.
-const ATTRIBUTES: [u64; 2] = [FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR];
-
-/// Of Linux's `linux/fs.h`, for 64 bits.
+/// Of Linux's `linux/fs.h` and `linux/fsverity.h`, for 64 bits.
 const FS_IOC_SETFLAGS: u64 = 0x4008_6602;
 const FS_IOC_FSSETXATTR: u64 = 0x401c_5820;
+const FS_IOC_ENABLE_VERITY: u64 = 0x4080_6685;
 
 /// `IOPRIO_WHO_PROCESS`, of `linux/ioprio.h`.
 const IOPRIO_WHO_PROCESS: u64 = 1;
@@ -258,8 +278,9 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     if !policy.namespaces {
         tables.push(OUTSIDE);
     }
-    // The streams, and the executable, are on mounts that are not read-only.
-    let is_metadata_allowed = policy.namespaces && policy.writes;
+    // The streams are on mounts that are not read-only, and so is the executable, which drivers of GPUs find in
+    // /proc/self.
+    let is_metadata_allowed = policy.namespaces && policy.writes && !policy.gpus;
     if !is_metadata_allowed {
         tables.push(METADATA);
     }
@@ -311,9 +332,13 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     for command in [libc::F_SETOWN, F_SETOWN_EX] {
         refuse_if(libc::SYS_fcntl, &[(1, Eq, command as u64)])?;
     }
-    let attributes = ATTRIBUTES.iter().filter(|_| !is_metadata_allowed);
-    for request in REQUESTS.iter().chain(attributes) {
-        refuse_if(libc::SYS_ioctl, &[(1, Eq, *request)])?;
+    if policy.gpus {
+        for request in REFUSED_WITH_GPUS {
+            refuse_if(libc::SYS_ioctl, &[(1, Eq, *request)])?;
+        }
+    } else {
+        let others: Vec<_> = REQUESTS.iter().map(|request| (1, Ne, *request)).collect();
+        refuse_if(libc::SYS_ioctl, &others)?;
     }
     if is_metadata_allowed {
         // No file may run with the rights of the user who owns it.
@@ -379,13 +404,14 @@ mod tests {
     /// An empty list of rules refuses a call always: none may be added to it afterwards.
     #[test]
     fn a_call_is_refused_always_or_by_rules() {
-        for bits in 0..32 {
+        for bits in 0..64 {
             let policy = Policy {
                 network: bits & 1 != 0,
                 commands: bits & 2 != 0,
                 namespaces: bits & 4 != 0,
                 signals: bits & 8 != 0,
                 writes: bits & 16 != 0,
+                gpus: bits & 32 != 0,
             };
             let calls = refused_calls(policy).expect("valid rules");
             for call in PROCESSES.iter().chain(SYSTEM) {
@@ -394,7 +420,7 @@ mod tests {
             assert_eq!(calls[&libc::SYS_socket].is_empty(), !policy.network);
             assert_eq!(calls.contains_key(&libc::SYS_execve), !policy.commands);
             let is_always = |call| calls.get(&call) == Some(&vec![]);
-            let is_metadata_allowed = policy.namespaces && policy.writes;
+            let is_metadata_allowed = policy.namespaces && policy.writes && !policy.gpus;
             assert_eq!(is_always(libc::SYS_fchmod), !is_metadata_allowed);
             assert_eq!(is_always(libc::SYS_shmat), !policy.namespaces);
         }

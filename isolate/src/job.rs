@@ -285,7 +285,9 @@ fn receive(
         };
         // What the process wrote before its end is read after it.
         let has_ended = !events[0].revents().is_empty();
-        while !is_closed {
+        // Also a process that never stops writing.
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        while !is_closed && (has_ended || !is_late()) {
             let room = limit.saturating_add(1).saturating_sub(bytes.len());
             let mut chunk = (&reader).take(room.min(1 << 20) as u64);
             match chunk.read_to_end(&mut bytes) {
@@ -299,6 +301,9 @@ fn receive(
         // A command that the process started may keep the stream open.
         if has_ended {
             return Ok(Received::Reply(bytes));
+        }
+        if is_late() {
+            return Ok(Received::Late);
         }
     }
 }

@@ -43,8 +43,9 @@ impl Sandbox {
         Self::default()
     }
 
-    /// Allows to read a file, or the files of a folder. Devices in it cannot be opened. Symbolic links on
-    /// the way there are followed now: do not name a path that an earlier job could change.
+    /// Allows to read a file, or the files of a folder. With namespaces, devices in it cannot be opened.
+    /// Symbolic links on the way there are followed now: do not name a path that an earlier job could
+    /// change.
     #[must_use]
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.grant(path.into(), Access::Read);
@@ -148,9 +149,9 @@ impl Sandbox {
     /// Seccomp is required, and one of namespaces (since Linux 5.12) and landlock (since 6.2; beside
     /// namespaces 5.13). The report names the one that is missing.
     ///
-    /// - Without a granted file to write, and without namespaces, changes of permissions, owners, times and
-    ///   attributes of files are refused. With both, those of the files behind the standard streams can be
-    ///   changed, too, but for the set-user-ID and set-group-ID bits.
+    /// - Without a granted file to write, without namespaces, and with GPUs, changes of permissions, owners,
+    ///   times and attributes of files are refused. Otherwise those of the files behind the standard streams
+    ///   can be changed, too. `chmod` sets no set-user-ID and set-group-ID bits.
     /// - Without namespaces, the process can find out which files exist, and their sizes, times and owners.
     /// - Without landlock, it can open the files behind the standard streams anew with other rights, and
     ///   write to named pipes of a folder that it may read.
@@ -195,6 +196,7 @@ impl Sandbox {
             network: self.network,
             commands: self.commands,
             namespaces: namespaces.is_ok(),
+            gpus: self.gpus,
             writes: self
                 .grants
                 .iter()

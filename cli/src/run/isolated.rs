@@ -62,7 +62,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         sandbox = options.program.limits().grant(sandbox.image(&image));
         program = image.into_os_string();
     }
-    let result = JOB.run(&sandbox, program.as_bytes())?;
+    let result = JOB.run(&sandbox.max_result(1), program.as_bytes())?;
     match result.as_slice() {
         [status] => Ok(*status),
         _ => anyhow::bail!("the isolated process sent no exit status"),

@@ -29,6 +29,16 @@ fn act(isolated: Isolated) -> Result<Vec<u8>, JobError> {
             // SAFETY: ends the process.
             unsafe { libc::_exit(7) }
         }
+        // To the pipe of the reply, without its form.
+        "writes" => loop {
+            let is_pipe = |number: &i32| {
+                let link = fs::read_link(format!("/proc/self/fd/{number}"));
+                link.is_ok_and(|link| link.to_string_lossy().starts_with("pipe:"))
+            };
+            let reply = (3..20).find(is_pipe).ok_or("no pipe")?;
+            // SAFETY: writes a byte that lives longer.
+            while unsafe { libc::write(reply, b"x".as_ptr().cast(), 1) } == 1 {}
+        },
         "late" => std::thread::sleep(Duration::from_secs(3600)),
         // As a thread of an image that reads while the job ends.
         "reads" => {
@@ -135,9 +145,14 @@ pub(crate) fn texts_are_harmless() {
 
 pub(crate) fn a_late_job_is_stopped() {
     let sandbox = Sandbox::new().time_limit(Duration::from_millis(200));
-    let error = ACT.run(&sandbox, b"late").expect_err("late");
-    assert!(matches!(error, Error::TimeLimit { .. }), "{error}");
-    assert!(error.to_string().contains("200ms"), "{error}");
+    for action in ["late", "writes"] {
+        let error = ACT.run(&sandbox, action.as_bytes()).expect_err("late");
+        assert!(
+            matches!(error, Error::TimeLimit { .. }),
+            "{action}: {error}"
+        );
+        assert!(error.to_string().contains("200ms"), "{error}");
+    }
     let sandbox = Sandbox::new().time_limit(Duration::MAX);
     assert_eq!(
         ACT.run(&sandbox, b"echo:in time").expect("a result"),

@@ -103,6 +103,16 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
                 let mut settings: libc::termios = std::mem::zeroed();
                 libc::ioctl(0, libc::TCSETS, &raw mut settings).into()
             }
+            "halt" => libc::ioctl(0, libc::TCXONC, libc::TCOOFF).into(),
+            "resize" => {
+                let mut size: libc::winsize = std::mem::zeroed();
+                libc::ioctl(0, libc::TIOCSWINSZ, &raw mut size).into()
+            }
+            "count" => {
+                let (reader, _writer) = io::pipe()?;
+                let mut bytes = 0;
+                libc::ioctl(reader.as_raw_fd(), libc::FIONREAD, &raw mut bytes).into()
+            }
             "foreground" => libc::ioctl(0, libc::TIOCSPGRP, &raw const pid).into(),
             "affinity" => {
                 let mut all: libc::cpu_set_t = std::mem::zeroed();
@@ -243,6 +253,9 @@ pub(crate) fn check(missing: Option<Mechanism>) {
         (line("personality", &""), FORBIDDEN),
         (line("newer", &""), &[libc::ENOSYS]),
         (line("terminal", &""), FORBIDDEN),
+        (line("halt", &""), FORBIDDEN),
+        (line("resize", &""), FORBIDDEN),
+        (line("count", &""), OK),
         (line("foreground", &me), FORBIDDEN),
         (line("other-pair", &libc::AF_INET), FORBIDDEN),
         (line("other-pair", &libc::AF_TIPC), FORBIDDEN),
