@@ -103,7 +103,9 @@ fn run(memory: &Memory, kernels: &RunningKernels, work: &Receiver<Work>) {
             done,
             ..
         } = work;
-        let is_lost = after.iter().any(|signal| signal.signal().get() != 0);
+        // One that is there has been 0, and the program may have given it another value since.
+        let mut after_signals = after.iter().map(|signal| signal.signal());
+        let is_lost = after_signals.any(|signal| signal.is_destroyed() && signal.get() != 0);
         // Before the copy is reported as done: the program may then destroy these signals.
         drop(after);
         let start = clock::now();
