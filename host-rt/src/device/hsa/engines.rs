@@ -25,8 +25,10 @@ pub(super) fn copy_within(
         _ => !name.starts_with("gfx8") && !name.starts_with("gfx1013"),
     };
     let force_size = match env("HSA_FORCE_SDMA_SIZE").filter(|value| !value.is_empty()) {
-        // ROCr reads any text; only plain numbers are trusted here.
-        Some(value) => value.parse().unwrap_or(0),
+        // ROCr reads any text, into an `int`; only plain numbers are trusted here.
+        Some(value) => value
+            .parse::<i32>()
+            .map_or(0, |size| size.max(0).cast_unsigned().into()),
         None => FORCE_SIZE,
     };
     uses_engines && profile == Some(HSA_PROFILE_BASE) && (len as u64) < force_size
@@ -65,6 +67,8 @@ mod tests {
             ("524289", true),
             ("524288", false),
             ("1M", false),
+            ("-1", false),
+            ("4294967296", false),
         ] {
             let within = ask(
                 "gfx90a",
