@@ -113,7 +113,7 @@ impl Sink {
 
 /// A communication under way, with its memory.
 ///
-/// It owns that until MPI has finished. Dropped before, which only happens when MPI ends, it leaks it.
+/// It owns that until MPI has finished. Dropped before, when MPI ends or after an error of MPI, it leaks it.
 pub(crate) struct Request {
     raw: ffi::MPI_Request,
     what: Communication,
@@ -156,7 +156,7 @@ impl Request {
         }
     }
 
-    /// Asks MPI whether it has finished.
+    /// Asks MPI whether it has finished. Then it has let go of the memory, which is dropped after an error.
     fn test(&mut self) -> Result<Option<ffi::MPI_Status>, MpiError> {
         let mut is_done = 0;
         let mut status = MaybeUninit::zeroed();
@@ -167,7 +167,16 @@ impl Request {
             (0, 0) => Ok(None),
             // SAFETY: an MPI_Status has integers only, of which zeros are values; MPI has set those that count.
             (0, _) => Ok(Some(unsafe { status.assume_init() })),
-            (code, _) => Err(MpiError::of(self.what, code)),
+            (code, _) => {
+                // The error may be another one's, which MPI has met while it looked for messages: it goes on with this
+                // request then, and its memory stays.
+                // SAFETY: MPI sets it, and nobody changes it.
+                let none = unsafe { ffi::RSMPI_REQUEST_NULL };
+                if is_done != 0 || self.raw == none {
+                    self.buffers = None;
+                }
+                Err(MpiError::of(self.what, code))
+            }
         }
     }
 
@@ -178,10 +187,10 @@ impl Request {
             Ok(Some(status)) => Poll::Ready(Ok(status)),
             Err(error) => Poll::Ready(Err(error)),
         });
-        let status = status.await;
-        // MPI has let go of the memory, also after an error of the request.
+        let status = status.await?;
+        // MPI has let go of the memory.
         let buffers = take(&mut self.buffers).unwrap_or_default();
-        Ok((self.received(&status?), buffers))
+        Ok((self.received(&status), buffers))
     }
 
     fn received(&self, status: &ffi::MPI_Status) -> Received {
