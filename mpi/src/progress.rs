@@ -14,15 +14,17 @@ const EAGER: Duration = Duration::from_millis(1);
 /// The pause between two polls after that.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The pause if no call of a kernel waits, but something else is left to do.
+/// The pause if nothing is left but calls that were given up.
 const LONG_PAUSE: Duration = Duration::from_millis(10);
 
-/// What the thread is told.
+/// A message to the thread.
 pub(crate) enum Message {
     /// A call of a kernel.
     Call(BoxFuture<'static, ()>),
-    /// What MPI does beside calls, such as for calls that were given up.
+    /// The rest of a call that was given up.
     Rest(BoxFuture<'static, ()>),
+    /// A message that nobody gets, whose sender waits.
+    Discard(BoxFuture<'static, ()>),
     /// MPI shall end.
     Finish,
 }
@@ -33,18 +35,18 @@ pub(crate) fn is_done(call: &mut BoxFuture<'static, ()>) -> bool {
     matches!(call.as_mut().poll(&mut context), Poll::Ready(()))
 }
 
-/// Polls calls until it is told to finish, or until nobody can tell it anything any more. Returns whether it was told.
-/// Calls that wait then are given up.
+/// Polls calls until it gets [`Message::Finish`], or until there is no sender of messages any more. Returns whether it got
+/// that. Calls that wait then are given up; messages are discarded first, since their senders may have to finish as well.
 ///
-/// `progress` precedes each round of polls. What it returns is polled, too.
+/// `progress` precedes each round of polls. It returns the messages to discard.
 pub(crate) fn run(
     messages: &Receiver<Message>,
     progress: impl Fn() -> Vec<BoxFuture<'static, ()>>,
 ) -> bool {
-    let (mut waiting, mut rest) = (vec![], vec![]);
+    let (mut waiting, mut discards, mut rest) = (vec![], vec![], vec![]);
     let mut eager_until = Instant::now();
     loop {
-        let message = match (waiting.is_empty(), rest.is_empty()) {
+        let message = match (waiting.is_empty() && discards.is_empty(), rest.is_empty()) {
             (true, true) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             _ if Instant::now() < eager_until => {
                 thread::yield_now();
@@ -62,17 +64,63 @@ pub(crate) fn run(
                 rest.push(future);
                 true
             }
-            Ok(Message::Finish) => return true,
+            Ok(Message::Discard(future)) => {
+                discards.push(future);
+                true
+            }
+            Ok(Message::Finish) => {
+                drop(waiting);
+                while !discards.is_empty() {
+                    discards.retain_mut(|discard| !is_done(discard));
+                    thread::yield_now();
+                }
+                return true;
+            }
             Err(RecvTimeoutError::Timeout) => false,
             Err(RecvTimeoutError::Disconnected) => return false,
         };
-        rest.extend(progress());
-        let before = waiting.len() + rest.len();
-        for calls in [&mut waiting, &mut rest] {
+        discards.extend(progress());
+        let mut is_any_done = false;
+        for calls in [&mut waiting, &mut discards, &mut rest] {
+            let before = calls.len();
             calls.retain_mut(|call| !is_done(call));
+            is_any_done |= calls.len() < before;
         }
-        if is_new || waiting.len() + rest.len() < before {
+        if is_new || is_any_done {
             eager_until = Instant::now() + EAGER;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_discarded_before_the_end() {
+        let (sender, messages) = channel();
+        let polls = Arc::<AtomicU32>::default();
+        let counted = Arc::clone(&polls);
+        let discard = poll_fn(move |_| match counted.fetch_add(1, Ordering::Relaxed) {
+            5 => Poll::Ready(()),
+            _ => Poll::Pending,
+        });
+        let never = || Box::pin(poll_fn(|_| Poll::Pending));
+        for message in [
+            Message::Call(never()),
+            Message::Rest(never()),
+            Message::Discard(Box::pin(discard)),
+            Message::Finish,
+        ] {
+            sender.send(message).expect("it is received below");
+        }
+        assert!(run(&messages, Vec::new));
+        // Relaxed, here and above: a number that one thread counts.
+        assert_eq!(polls.load(Ordering::Relaxed), 6);
     }
 }

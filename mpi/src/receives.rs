@@ -129,7 +129,7 @@ impl Receives {
         drop(queues);
         if let Some(message) = too_long {
             // If the thread has ended, so has MPI.
-            let _ = thread.send(Message::Rest(self.discard(message)));
+            let _ = thread.send(Message::Discard(self.discard(message)));
         }
         Ok(Receive {
             receives: Arc::clone(self),
@@ -138,8 +138,7 @@ impl Receives {
         })
     }
 
-    /// Matches the messages that have come, if receives wait. This thread may call MPI. Returns what is left to do for
-    /// the thread that polls.
+    /// Matches the messages that have come, if receives wait. This thread may call MPI. Returns those to discard.
     pub(crate) fn progress(&self) -> Vec<BoxFuture<'static, ()>> {
         let mut too_long = vec![];
         let mut queues = self.lock();

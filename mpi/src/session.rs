@@ -172,9 +172,9 @@ impl Shared {
             if begin.elapsed() >= INLINE {
                 return false;
             }
-            for rest in self.receives.progress() {
+            for discard in self.receives.progress() {
                 // If the thread has ended, so has MPI.
-                let _ = self.thread.send(Message::Rest(rest));
+                let _ = self.thread.send(Message::Discard(discard));
             }
             thread::yield_now();
         }
