@@ -48,6 +48,17 @@ pub enum Error {
         source: io::Error,
     },
 
+    /// The isolated process cannot read its request.
+    #[error("the request of an isolated process is damaged")]
+    DamagedRequest,
+
+    /// The isolated process does not know its job.
+    #[error("`revoff_isolate::init` was called without the job `{job}`")]
+    UnknownJob {
+        /// The job's name.
+        job: String,
+    },
+
     /// The isolated process could not enter its sandbox.
     #[error("{message}")]
     Refused {

@@ -317,10 +317,8 @@ fn serve(variable: &OsStr, jobs: &[Job]) -> ! {
         exit(NO_REQUEST);
     };
     let prepared = prepare(request, parent, jobs);
-    let report = prepared
-        .as_ref()
-        .map(|(_, isolated)| isolated.report.clone());
-    let report = message::encode_report(&report.map_err(Clone::clone));
+    let report = prepared.as_ref().map(|(_, isolated)| &isolated.report);
+    let report = message::encode_report(report);
     // The parent may be gone, which then needs neither this nor the result.
     let is_sent = reply_to.write_all(&report).is_ok();
     let Ok((job, isolated)) = prepared else {
@@ -397,26 +395,24 @@ fn read_variable(variable: &OsStr) -> Option<(File, File, i32)> {
 }
 
 /// Enters the sandbox of a request.
-fn prepare(mut request: File, parent: i32, jobs: &[Job]) -> Result<(Job, Isolated), String> {
+fn prepare(mut request: File, parent: i32, jobs: &[Job]) -> Result<(Job, Isolated), Error> {
     let mut bytes = Vec::new();
     let read = (request.rewind()).and_then(|()| request.read_to_end(&mut bytes));
     drop(request);
     let decoded = read.ok().and_then(|_| message::decode(&bytes));
-    let request = decoded.ok_or("the request of an isolated process is damaged")?;
+    let request = decoded.ok_or(Error::DamagedRequest)?;
     let job = jobs.iter().find(|job| job.name == request.job);
-    let job = *job.ok_or_else(|| {
-        format!(
-            "`revoff_isolate::init` was called without the job `{}`",
-            request.job
-        )
-    })?;
+    let job = *job.ok_or(Error::UnknownJob { job: request.job })?;
     // First, since the sandbox refuses to change it.
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| Error::Enter {
+        step: "end with the parent".to_owned(),
+        source: error.into(),
+    })?;
     // A parent that ended before sends no signal.
     if getppid().map(Pid::as_raw_nonzero).map(i32::from) != Some(parent) {
         exit(NO_REQUEST);
     }
-    let report = request.sandbox.enter().map_err(|error| error.to_string())?;
+    let report = request.sandbox.enter()?;
     // SAFETY: the process has one thread, or the sandbox could not have been entered.
     unsafe { env::remove_var(JOB_VARIABLE) };
     let input = request.input;

@@ -6,6 +6,7 @@
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::error::Error;
 use crate::grant::{Access, Grant};
 use crate::sandbox::{Mechanism, Missing, Report, Sandbox};
 
@@ -112,16 +113,16 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Request> {
 }
 
 /// The beginning of a reply: whether the child has entered its sandbox.
-pub(crate) fn encode_report(report: &Result<Report, String>) -> Vec<u8> {
+pub(crate) fn encode_report(report: Result<&Report, &Error>) -> Vec<u8> {
     let (kind, text) = match report {
-        Ok(Report { missing: None }) => (COMPLETE, ""),
+        Ok(Report { missing: None }) => (COMPLETE, String::new()),
         Ok(Report {
             missing: Some(Missing { mechanism, reason }),
         }) => match mechanism {
-            Mechanism::Namespaces => (NO_NAMESPACES, reason.as_str()),
-            Mechanism::Landlock => (NO_LANDLOCK, reason.as_str()),
+            Mechanism::Namespaces => (NO_NAMESPACES, reason.clone()),
+            Mechanism::Landlock => (NO_LANDLOCK, reason.clone()),
         },
-        Err(reason) => (REFUSED, reason.as_str()),
+        Err(error) => (REFUSED, error.to_string()),
     };
     let text = &text.as_bytes()[..text.len().min(MAX_TEXT)];
     [&header(kind, text.len()), text].concat()
@@ -245,7 +246,7 @@ mod tests {
             reason: "old".into(),
         });
         let report = Report { missing };
-        let mut bytes = encode_report(&Ok(report.clone()));
+        let mut bytes = encode_report(Ok(&report));
         let entered = bytes.len();
         bytes.extend(encode_outcome(Outcome::Failed, 2));
         bytes.extend([7, 8]);
@@ -262,7 +263,10 @@ mod tests {
 
     #[test]
     fn a_text_is_short_and_harmless() {
-        let reply = read_reply(encode_report(&Err("a\x1b[2Jb\n".into())));
+        let error = Error::Refused {
+            message: "a\x1b[2Jb\n".into(),
+        };
+        let reply = read_reply(encode_report(Err(&error)));
         assert_eq!(reply, Some(Reply::Refused("a\u{fffd}[2Jb\n".into())));
         assert_eq!(shown(&[b'x'; 5000]).len(), MAX_TEXT);
     }

@@ -23,7 +23,7 @@ const JOBS: [Job; 4] = [
     probes::PROBE,
 ];
 
-/// A test: its name, its function, and whether the system has what it needs.
+/// The name and the function of a test, and whether it applies to a system.
 type Test = (&'static str, fn(), fn(System) -> bool);
 
 /// All tests.
