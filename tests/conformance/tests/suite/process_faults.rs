@@ -2,6 +2,7 @@
 //! Launches work or are errors, and work again afterwards.
 
 use std::env;
+use std::error::Error;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -25,25 +26,14 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// Launches without taking success for granted.
-fn launch(session: &Session, grid: Grid) -> Result<(), String> {
+fn launch(session: &Session, grid: Grid) -> Result<(), Box<dyn Error>> {
     let threads = (grid.teams * grid.threads) as usize;
-    let text = |error: &dyn std::error::Error| error.to_string();
-    let outcomes = session
-        .runtime
-        .alloc((threads * size_of::<Outcome>()) as u64);
-    let outcomes = outcomes.map_err(|error| text(&error))?;
-    let kernel = session
-        .program
-        .kernel("call_act")
-        .map_err(|error| text(&error))?;
+    let outcomes = (session.runtime).alloc((threads * size_of::<Outcome>()) as u64)?;
+    let kernel = session.program.kernel("call_act")?;
     let args: [&dyn KernelArg; 4] = [&1u64, &0u64, &3u32, &outcomes];
     // SAFETY: the parameters are those of `call_act`, with an outcome for each thread, which live until the launch has
     // ended.
-    let launch = unsafe { kernel.launch(grid, &args) };
-    launch
-        .map_err(|error| text(&error))?
-        .wait()
-        .map_err(|error| text(&error))?;
+    unsafe { kernel.launch(grid, &args) }?.wait()?;
     let outcomes = read::<Outcome>(&outcomes);
     assert!(
         outcomes.iter().all(|outcome| outcome.ok == 3),
@@ -61,10 +51,22 @@ const LARGE: Grid = Grid {
     threads: 16,
 };
 
-/// Fails unless an error names what is missing.
-fn names(result: Result<(), String>, resource: &str) {
-    if let Err(error) = result {
-        assert!(error.contains(resource), "{error}");
+/// Counts what has failed, which must name the resource that is missing.
+#[derive(Default)]
+struct Failures(u32);
+
+impl Failures {
+    /// On the device `host` something fails. Emulated GPUs may need no more than they have.
+    fn check(&self, target: &Target) {
+        assert!(self.0 > 0 || !target.is_host(), "the limit has no effect");
+    }
+
+    fn note<T>(&mut self, result: Result<T, impl ToString>, resource: &str) {
+        if let Err(error) = result {
+            let error = error.to_string();
+            assert!(error.contains(resource), "{error}");
+            self.0 += 1;
+        }
     }
 }
 
@@ -108,18 +110,13 @@ fn no_descriptors_are_left(target: &Target) {
     assert!(!taken.is_empty());
     // What is there needs no more.
     launch(&session, LARGE).unwrap();
+    let mut failures = Failures::default();
     for _ in 0..3 {
-        let opened = target.builder().build().map(drop);
-        names(
-            opened.map_err(|error| error.to_string()),
-            "Too many open files",
-        );
+        failures.note(target.builder().build(), "Too many open files");
         let loaded = session.runtime.load(&image, &acting(|what| what));
-        names(
-            loaded.map(drop).map_err(|error| error.to_string()),
-            "Too many open files",
-        );
+        failures.note(loaded, "Too many open files");
     }
+    failures.check(target);
     drop((taken, lowered));
     Session::new(target, &acting(|what| what)).works();
     session.works();
@@ -139,16 +136,14 @@ fn no_threads_are_left(target: &Target) {
     let lowered = Lowered::to(libc::RLIMIT_NPROC, 0);
     let spawned = std::thread::Builder::new().spawn(|| ());
     assert!(spawned.is_err(), "the limit has no effect");
+    let mut failures = Failures::default();
     for grid in [SMALL, LARGE, SMALL] {
-        names(launch(&session, grid), "thread");
-        let opened = target.builder().build().map(drop);
-        names(opened.map_err(|error| error.to_string()), "thread");
+        failures.note(launch(&session, grid), "thread");
+        failures.note(target.builder().build(), "thread");
         let loaded = session.runtime.load(&image, &acting(|what| what));
-        names(
-            loaded.map(drop).map_err(|error| error.to_string()),
-            "thread",
-        );
+        failures.note(loaded, "thread");
     }
+    failures.check(target);
     drop(lowered);
     launch(&session, LARGE).unwrap();
     session.works();
