@@ -126,7 +126,7 @@ impl StagingBuffer {
 impl Drop for StagingBuffer {
     fn drop(&mut self) {
         if let Some(copy) = &self.copy {
-            // Made in most cases. Otherwise, whoever started the call has dropped it early.
+            // The copy is made, unless the call was dropped early.
             let _ = copy.sync();
         }
         self.device.free(self.address);

@@ -446,7 +446,7 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
             // SAFETY: as above.
             unsafe { program.kernel(TAKE)?.launch(grid, &[&memory, &LONG])? }.wait()?;
         }
-        // MPI has let go of the memory of all calls, also of those that were given up.
+        // All calls free their memory in the end, also those that were given up.
         let until = Instant::now() + Duration::from_secs(60);
         while runtime.memory().used > before {
             if Instant::now() > until {
