@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The bytes of a call: its number, and operands.
-pub(crate) const RECORD: usize = 8;
+pub(crate) const RECORD: usize = 10;
 
 /// The operands of a call, each a byte.
 pub(crate) struct Operands<'a>(std::slice::Iter<'a, u8>);
@@ -48,6 +48,36 @@ pub(crate) fn record(number: u8, operands: &[u8]) -> [u8; RECORD] {
     bytes[1..=operands.len()].copy_from_slice(operands);
     bytes
 }
+
+/// The bytes of a sequence of calls, to be mutated.
+pub(crate) fn seed<Call: Copy + Into<u8>>(calls: &[(Call, &[u8])]) -> Vec<u8> {
+    let records = calls
+        .iter()
+        .map(|&(call, operands)| record(call.into(), operands));
+    records.flatten().collect()
+}
+
+/// Defines the enumeration `Call` of calls, whose operands choose their arguments.
+macro_rules! calls_of {
+    ($($call:ident)*) => {
+        /// A call, whose operands choose what it is made with.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(super) enum Call { $($call),* }
+
+        impl Call {
+            /// All calls.
+            pub(super) const ALL: [Self; [$(Self::$call),*].len()] = [$(Self::$call),*];
+        }
+
+        impl From<Call> for u8 {
+            fn from(call: Call) -> Self {
+                call as Self
+            }
+        }
+    };
+}
+pub(crate) use calls_of;
 
 /// What was tried in this process, and how much of it has succeeded.
 #[derive(Debug, Default)]

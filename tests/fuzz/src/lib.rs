@@ -14,13 +14,14 @@
 //! | `engines` | programs by all ways in which `ptx-emu` executes them |
 //! | `cuda` | calls of the emulated CUDA driver |
 //! | `hsa` | calls of the emulated ROCr, and packets in its queues |
-//! | `target`, `input`, `objects`, `panics` | what a target is, calls as bytes, what they have made, and panics that a driver hides |
+//! | `target`, `input`, `objects`, `host_memory`, `panics` | what a target is, calls as bytes, what they have made or use, and panics that a driver hides |
 
 mod code_objects;
 mod containers;
 mod cuda;
 mod engines;
 mod execution;
+mod host_memory;
 mod hsa;
 mod images;
 mod input;

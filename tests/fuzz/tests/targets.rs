@@ -14,7 +14,7 @@ const ROUNDS: &str = "REVOFF_TEST_ROUNDS";
 const AT_A_TIME: u64 = 64;
 
 /// The most random bytes.
-const MAX_RANDOM: u64 = 240;
+const MAX_RANDOM: u64 = 300;
 
 /// Calls a target with mutations of its seeds. Returns the shortest bytes found for which it panics.
 fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {

@@ -5,7 +5,8 @@ use std::ptr::{null, null_mut};
 
 use super::driver::cu;
 use super::perform::Call;
-use super::sequence::{HOST, Kind, MEMORY, MEMORY_OF_HOST, Sequence};
+use super::sequence::{Kind, MEMORY, Sequence};
+use crate::host_memory::{self, HOST_MEMORY};
 use crate::input::Operands;
 use crate::objects::{Object, part};
 
@@ -138,12 +139,14 @@ impl Sequence<'_> {
         let bytes = operands.of(&SIZES);
         let offset = 64 * u64::from(operands.byte());
         let flags = operands.of(&[0, 1, 2, 3, 8, 64, u32::MAX]);
-        let is_there = offset.checked_add(bytes).is_some_and(|end| end <= HOST);
+        let is_there = offset
+            .checked_add(bytes)
+            .is_some_and(|end| end <= host_memory::BYTES);
         let address = match operands.byte() {
             240.. => 0,
             // No memory of the host.
             224.. => self.pick(&[Kind::Block], operands).value | 1 << 60,
-            _ if is_there => MEMORY_OF_HOST.mapped + offset,
+            _ if is_there => HOST_MEMORY.mapped + offset,
             _ => 0,
         };
         let code = cu!(cuMemHostRegister_v2(address => u64, bytes => u64, flags => u32));
@@ -237,8 +240,8 @@ impl Sequence<'_> {
         match choice {
             // The host's memory, of which nobody could know that it is too small.
             128..160 => {
-                let is_there = extent.is_some_and(|extent| extent <= HOST);
-                (1, if is_there { MEMORY_OF_HOST.copied } else { 0 }, 0)
+                let is_there = extent.is_some_and(|extent| extent <= host_memory::BYTES);
+                (1, if is_there { HOST_MEMORY.copied } else { 0 }, 0)
             }
             // Either.
             160..168 => (4, 0, self.checked(memory.value, extent.unwrap_or(u64::MAX))),

@@ -29,7 +29,7 @@ use self::bystander::Bystander;
 use self::driver::{cu, works};
 use self::perform::Call;
 use self::sequence::Sequence;
-use crate::input::{Counter, calls, record};
+use crate::input::{Counter, calls, seed};
 use crate::panics;
 use crate::target::Target;
 
@@ -133,12 +133,6 @@ fn run(bytes: &[u8]) -> (usize, usize) {
 
 /// Sequences in which each call succeeds.
 fn seeds() -> Vec<Vec<u8>> {
-    let seed = |calls: &[(Call, &[u8])]| {
-        let calls = calls
-            .iter()
-            .map(|&(call, operands)| record(call as u8, operands));
-        calls.flatten().collect()
-    };
     use Call::*;
     vec![
         // Memory, copies and fills.

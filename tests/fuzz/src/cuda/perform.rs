@@ -5,23 +5,9 @@ use std::ptr::{null, null_mut};
 
 use super::driver::cu;
 use super::sequence::{Kind, Sequence};
-use crate::input::Operands;
+use crate::input::{Operands, calls_of};
 
-macro_rules! kinds {
-    ($($call:ident)*) => {
-        /// A call, whose operands choose what it is made with.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub(super) enum Call { $($call),* }
-
-        impl Call {
-            /// All calls.
-            pub(super) const ALL: [Self; [$(Self::$call),*].len()] = [$(Self::$call),*];
-        }
-    };
-}
-
-kinds! {
+calls_of! {
     CreateContext DestroyContext SetContext PushContext PopContext SynchronizeContext SetLimit
     RetainPrimary ReleasePrimary ResetPrimary
     Alloc AllocPitch AllocHost AllocManaged AllocAsync Free FreeHost FreeAsync Register Unregister

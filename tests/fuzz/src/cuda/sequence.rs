@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::ptr::null_mut;
-use std::sync::LazyLock;
 
 use super::Gpus;
 use super::driver::{cu, works};
+use crate::host_memory::{self, HOST_MEMORY};
 use crate::input::Operands;
 use crate::objects::{Object, Objects};
 
@@ -65,26 +65,6 @@ const STRANGE: [u64; 8] = [
     0xdead_0000,
     0x1fff_ffff_ffff_ff00,
 ];
-
-/// Bytes of each part of the host's memory.
-pub(super) const HOST: u64 = 64 << 10;
-
-/// The host's memory: for copies, and to be mapped. Its contents do not matter.
-pub(super) struct Host {
-    pub(super) copied: u64,
-    pub(super) mapped: u64,
-}
-
-pub(super) static MEMORY_OF_HOST: LazyLock<Host> = LazyLock::new(|| {
-    let leak = || {
-        let words = vec![0u64; HOST as usize / 8].leak();
-        words.as_mut_ptr().expose_provenance() as u64
-    };
-    Host {
-        copied: leak(),
-        mapped: leak(),
-    }
-});
 
 /// What streams of a context wait for, and a stream that ends their waits: each has a word of its own, which nothing
 /// else writes, so that no wait lasts for ever.
@@ -224,9 +204,9 @@ impl<'a> Sequence<'a> {
 
     /// The host's memory for a copy of `len` bytes; null for more than there is.
     pub(super) fn host(len: u64, operands: &mut Operands<'_>) -> u64 {
-        match operands.is_rare(8) || len > HOST {
+        match operands.is_rare(8) || len > host_memory::BYTES {
             true => 0,
-            false => MEMORY_OF_HOST.copied,
+            false => HOST_MEMORY.copied,
         }
     }
 
@@ -241,7 +221,7 @@ impl<'a> Sequence<'a> {
         let of_host = [Kind::Pinned, Kind::Managed, Kind::Registered];
         let mut known = self.objects.live_of(&of_host);
         let is_known = known.any(|object| is_inside(object.value, object.bytes));
-        let is_memory = is_known || is_inside(MEMORY_OF_HOST.copied, HOST);
+        let is_memory = is_known || is_inside(HOST_MEMORY.copied, host_memory::BYTES);
         // Device memory has addresses that the host cannot have.
         if address >> 56 != 0 || is_memory {
             address

@@ -7,7 +7,8 @@ use hsa_runtime_sys::*;
 
 use super::perform::Call;
 use super::runtime::hsa;
-use super::sequence::{HOST, Kind, MEMORY, MEMORY_OF_HOST, Sequence, pointer};
+use super::sequence::{Kind, MEMORY, Sequence, pointer};
+use crate::host_memory::{self, HOST_MEMORY};
 use crate::input::Operands;
 use crate::objects::{Object, part};
 
@@ -84,7 +85,7 @@ impl Sequence<'_> {
                 let from = self.pick(&MEMORY, operands);
                 let from = match operands.byte() {
                     0..192 => part(&from, operands.byte(), 0).0,
-                    _ => MEMORY_OF_HOST.copied,
+                    _ => HOST_MEMORY.copied,
                 };
                 let (to, from) = (self.checked(to, len), self.checked(from, len));
                 hsa!(hsa_memory_copy(pointer(to) => *mut c_void, pointer(from) => *const c_void, len => u64))
@@ -144,12 +145,14 @@ impl Sequence<'_> {
     fn lock(&mut self, operands: &mut Operands<'_>) -> hsa_status_t {
         let bytes = operands.of(&SIZES);
         let offset = 64 * u64::from(operands.byte());
-        let is_there = offset.checked_add(bytes).is_some_and(|end| end <= HOST);
+        let is_there = offset
+            .checked_add(bytes)
+            .is_some_and(|end| end <= host_memory::BYTES);
         let address = match operands.byte() {
             248.. => 0,
             // Not the host's own.
             240.. => self.checked(self.pick(&[Kind::Memory], operands).value, bytes),
-            _ if is_there => MEMORY_OF_HOST.locked + offset,
+            _ if is_there => HOST_MEMORY.mapped + offset,
             _ => 0,
         };
         let agents = [self.agent(operands), self.world.cpu];
@@ -166,7 +169,7 @@ impl Sequence<'_> {
             out => *mut u64
         ));
         if status == HSA_STATUS_SUCCESS {
-            let of_host = MEMORY_OF_HOST.locked..MEMORY_OF_HOST.locked + HOST;
+            let of_host = HOST_MEMORY.mapped..HOST_MEMORY.mapped + host_memory::BYTES;
             assert!(of_host.contains(&address), "{address:#x} was locked");
             self.objects.add(Kind::Locked, address, 0, bytes);
         }

@@ -24,7 +24,7 @@ pub(super) use self::packets::PACKETS;
 use self::perform::Call;
 use self::sequence::Sequence;
 use self::world::world;
-use crate::input::{Counter, calls, record};
+use crate::input::{Counter, calls, seed};
 use crate::panics;
 use crate::target::Target;
 
@@ -75,12 +75,6 @@ fn run(bytes: &[u8]) -> (usize, usize) {
 
 /// Sequences in which each call succeeds.
 fn seeds() -> Vec<Vec<u8>> {
-    let seed = |calls: &[(Call, &[u8])]| {
-        let calls = calls
-            .iter()
-            .map(|&(call, operands)| record(call as u8, operands));
-        calls.flatten().collect()
-    };
     use Call::*;
     vec![
         // Signals, groups and handlers.

@@ -12,7 +12,7 @@ use super::world::{
     BARRIER, Packet, SCOPES, World, alloc, allow, comes, dispatch, doorbell, memory_faults, put,
     signal, world, write,
 };
-use crate::input::{Counter, Operands, calls, record};
+use crate::input::{Counter, Operands, calls, seed};
 use crate::panics;
 use crate::target::Target;
 
@@ -75,11 +75,13 @@ impl Step {
             _ => Self::Ring,
         }
     }
+}
 
+impl From<Step> for u8 {
     /// The first byte that names it.
-    fn number(self) -> u8 {
-        let mut all = 0..=u8::MAX;
-        all.find(|&number| Self::of(number) == self)
+    fn from(step: Step) -> Self {
+        let mut all = 0..=Self::MAX;
+        all.find(|&number| Step::of(number) == step)
             .expect("each has one")
     }
 }
@@ -382,12 +384,7 @@ fn run(bytes: &[u8]) -> (usize, usize) {
 
 /// Packets that are all processed.
 fn seeds() -> Vec<Vec<u8>> {
-    let seed = |kind: u8, steps: &[(Step, &[u8])]| {
-        let steps = steps
-            .iter()
-            .map(|&(step, operands)| record(step.number(), operands));
-        [kind].into_iter().chain(steps.flatten()).collect()
-    };
+    let seed = |kind: u8, steps: &[(Step, &[u8])]| [vec![kind], seed(steps)].concat();
     use Step::*;
     vec![
         // Kernels one after the other, and at the same time.

@@ -7,23 +7,9 @@ use hsa_runtime_sys::*;
 
 use super::runtime::hsa;
 use super::sequence::{Kind, Sequence, destroy};
-use crate::input::Operands;
+use crate::input::{Operands, calls_of};
 
-macro_rules! kinds {
-    ($($call:ident)*) => {
-        /// A call, whose operands choose what it is made with.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub(super) enum Call { $($call),* }
-
-        impl Call {
-            /// All calls.
-            pub(super) const ALL: [Self; [$(Self::$call),*].len()] = [$(Self::$call),*];
-        }
-    };
-}
-
-kinds! {
+calls_of! {
     CreateSignal DestroySignal Store Load Add Wait WaitAny CreateGroup DestroyGroup WaitGroup Handle RunLater Expose
     Alloc Free Allow Lock Unlock Copy Fill CopyAsync CopyRows Describe SetUserData OnFree
     CreateReader DestroyReader CreateExecutable DestroyExecutable Define LoadCode Freeze GetSymbol DescribeSymbol

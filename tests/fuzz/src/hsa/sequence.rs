@@ -1,12 +1,12 @@
 //! A sequence of calls, and what it has made.
 
 use std::ffi::c_void;
-use std::sync::LazyLock;
 
 use hsa_runtime_sys::*;
 
 use super::runtime::{hsa, works};
 use super::world::{World, comes};
+use crate::host_memory::{self, HOST_MEMORY};
 use crate::input::Operands;
 use crate::objects::{Object, Objects};
 
@@ -43,26 +43,6 @@ const STRANGE: [u64; 6] = [
     1 << 45 | 0x1234_5678,
     0x5afe_0000_0000_0000,
 ];
-
-/// Bytes of each part of the host's memory.
-pub(super) const HOST: u64 = 64 << 10;
-
-/// The host's memory: for copies, and to be locked. Its contents do not matter.
-pub(super) struct Host {
-    pub(super) copied: u64,
-    pub(super) locked: u64,
-}
-
-pub(super) static MEMORY_OF_HOST: LazyLock<Host> = LazyLock::new(|| {
-    let leak = || {
-        let words = vec![0u64; HOST as usize / 8].leak();
-        words.as_mut_ptr().expose_provenance() as u64
-    };
-    Host {
-        copied: leak(),
-        locked: leak(),
-    }
-});
 
 /// An address as a pointer.
 pub(super) fn pointer(address: u64) -> *mut c_void {
@@ -174,7 +154,7 @@ impl<'a> Sequence<'a> {
             is_inside(object.value, object.bytes)
                 || object.kind == Kind::Memory && address == object.value
         });
-        let is_memory = is_known || is_inside(MEMORY_OF_HOST.copied, HOST);
+        let is_memory = is_known || is_inside(HOST_MEMORY.copied, host_memory::BYTES);
         if is_memory { address } else { 0 }
     }
 
