@@ -37,8 +37,7 @@ pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_METRICS");
 pub(crate) struct Metrics {
     path: PathBuf,
     counts: Counts,
-    /// Whether opening the socket has been tried.
-    is_tried: Mutex<bool>,
+    is_open: Mutex<bool>,
 }
 
 impl Metrics {
@@ -48,7 +47,7 @@ impl Metrics {
         Box::leak(Box::new(Self {
             path,
             counts: Counts::new(),
-            is_tried: Mutex::new(false),
+            is_open: Mutex::new(false),
         }))
     }
 
@@ -57,19 +56,23 @@ impl Metrics {
         &self.path
     }
 
-    /// Opens the socket, unless that has been tried.
+    /// Opens the socket, unless it is open.
     ///
     /// # Errors
     /// It cannot be created.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
-        if std::mem::replace(&mut *lock(&self.is_tried), true) {
+        let mut is_open = lock(&self.is_open);
+        if *is_open {
             return Ok(());
         }
-        socket::open(&self.path, || self.counts.text()).map_err(|reason| TelemetryError::Create {
+        let opened = socket::open(&self.path, || self.counts.text());
+        opened.map_err(|reason| TelemetryError::Create {
             variable: VARIABLE.name(),
             path: self.path.clone(),
             reason,
-        })
+        })?;
+        *is_open = true;
+        Ok(())
     }
 }
 

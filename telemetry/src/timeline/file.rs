@@ -1,7 +1,8 @@
 //! The file.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,14 +71,13 @@ impl TimelineFile {
         }))
     }
 
-    /// Creates the file, unless that has been tried.
+    /// Creates the file, unless it has been created, or a record could not be written.
     ///
     /// # Errors
     /// It cannot be created.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
         let mut state = lock(&self.state);
         if let State::New = *state {
-            *state = State::Ended;
             *state = State::Open(self.create()?);
         }
         Ok(())
@@ -166,6 +166,7 @@ impl TimelineFile {
             return;
         }
         if let Err(error) = self.open() {
+            *lock(&self.state) = State::Ended;
             return report(&error.to_string());
         }
         let mut state = lock(&self.state);
@@ -244,6 +245,11 @@ impl Out {
 
     /// The empty file, and whether it is a regular one; `None` if another process writes it.
     fn try_create(path: &Path) -> io::Result<Option<(File, bool)>> {
+        // A pipe has the program wait for its reader, or end with it.
+        let kind = fs::metadata(path).map(|metadata| metadata.file_type());
+        if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) {
+            return Err(io::Error::other("it is a pipe or a socket, not a file"));
+        }
         let mut options = OpenOptions::new();
         let file = options
             .write(true)
@@ -274,5 +280,33 @@ impl Out {
         }
         self.written += records.len() as u64;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::info;
+    use tracing::subscriber::with_default;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::registry;
+
+    use super::*;
+    use crate::timeline::layer;
+
+    #[test]
+    fn an_error_ends_the_file_and_not_the_program() {
+        let path = Path::new("/dev/null");
+        let file = TimelineFile::new(path.to_owned());
+        // Not for writing.
+        *lock(&file.state) = State::Open(Out {
+            file: File::open(path).expect("it is there"),
+            path: path.to_owned(),
+            is_regular: false,
+            written: 0,
+        });
+        file.write(b"lost");
+        assert!(!file.is_open());
+        with_default(registry().with(layer(file)), || info!("lost, too"));
+        file.end();
     }
 }
