@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::slice;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use revoff_fn::{BoxFuture, FunctionFailed, RawArg};
 use shared_abi::status::Status;
@@ -108,6 +108,8 @@ struct Held {
     copies: Vec<Arc<dyn Event>>,
     /// Whether another copy is about to start.
     starts_copy: bool,
+    /// Wakes the future when another thread takes the request: the future is dropped then.
+    waker: Option<Waker>,
 }
 
 /// The result of a call, without what is in mapped memory.
@@ -155,8 +157,24 @@ impl PendingCall {
             return None;
         }
         let mut held = lock(&self.request);
-        let held = held.take_if(|held| !held.starts_copy && held.copies.len() == copies.len())?;
-        Some(held.request)
+        let taken = held.take_if(|held| !held.starts_copy && held.copies.len() == copies.len())?;
+        drop(held);
+        if let Some(waker) = taken.waker {
+            // An executor's code.
+            catch_panic(|| waker.wake());
+        }
+        Some(taken.request)
+    }
+
+    /// Has the future woken when another thread takes the request, or at once if one has.
+    fn wake_when_taken(&self, waker: &Waker) {
+        match &mut *lock(&self.request) {
+            Some(Held {
+                waker: Some(known), ..
+            }) => known.clone_from(waker),
+            Some(held) => held.waker = Some(waker.clone()),
+            None => waker.wake_by_ref(),
+        }
     }
 
     fn is_taken(&self) -> bool {
@@ -241,6 +259,33 @@ impl PendingCalls {
             has_aborted = true;
         }
         has_aborted
+    }
+}
+
+impl Server {
+    /// Gives up the calls of launches that have ended, as by a fault: nobody waits for them.
+    ///
+    /// A call that begins meanwhile either is in the list, or its `start`, which adds it before it looks, sees by the same
+    /// mutexes that its launch has ended.
+    pub(super) fn give_up_calls(&self) {
+        for call in self.requests.pending.list() {
+            self.give_up_if_over(&call);
+        }
+    }
+
+    fn give_up_if_over(&self, call: &PendingCall) {
+        let is_running = match call.kept.launch {
+            // On GPUs, calls do not name their launch.
+            0 => self.poller.is_running(),
+            key => self.requests.launches.is_running(key),
+        };
+        // A call that copies fails with its copy.
+        if !is_running && let Some(request) = call.try_take() {
+            // So that its slot is free. A lost device has none.
+            let _ = request.complete(&mut self.copier(), Status::ABORTED);
+            let (function, launch) = (call.function.name(), call.kept.launch);
+            catch_panic(|| tracing::debug!(function, launch, "a call is given up"));
+        }
     }
 }
 
@@ -352,6 +397,7 @@ pub(super) fn start(
         request,
         copies,
         starts_copy: false,
+        waker: None,
     });
     // A thread that aborts the launch either sees the request, or has marked the launch before it locked
     // the request. A call that copies asks later.
@@ -361,6 +407,8 @@ pub(super) fn start(
         *owned = Some(request);
         return Err(fail(FunctionError::Aborted));
     }
+    // Its first poll ends it then.
+    server.give_up_if_over(&pending);
     // An executor may run the future here for a while.
     let run = || function.timed(|| spawn.spawn(Box::pin(call)));
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
@@ -522,6 +570,8 @@ impl Future for AsyncCall {
                 if let Stage::Fetching(..) | Stage::Storing(..) = this.stage {
                     // The end of a copy wakes nobody.
                     context.waker().wake_by_ref();
+                } else {
+                    this.pending.wake_when_taken(context.waker());
                 }
                 Poll::Pending
             }

@@ -120,6 +120,11 @@ impl Launches {
         was_running
     }
 
+    /// Whether the launch `key` is running.
+    pub(super) fn is_running(&self, key: u32) -> bool {
+        lock(&self.running).by_key.contains_key(&key)
+    }
+
     /// The last key, and the number of running launches.
     pub(super) fn progress(&self) -> (u32, usize) {
         let running = lock(&self.running);

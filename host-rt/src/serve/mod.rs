@@ -305,6 +305,7 @@ impl Server {
             if !self.poller.is_running() {
                 self.drop_unfinished_texts(0);
             }
+            self.give_up_calls();
         }
         launch.end_span();
     }
