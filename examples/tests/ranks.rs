@@ -2,16 +2,19 @@
 
 mod common;
 
-use std::env;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use revoff_build::device::Toolchain;
 use revoff_host::targets;
 
-/// Runs an example on as many ranks as each part says, with its options.
-fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {
+/// A command that runs an example on as many ranks as each part says, with its options. It fails after some minutes.
+fn command(example: &str, parts: &[(u32, &[&str])]) -> Command {
     let example = common::example(example);
-    let mut command = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()));
+    let mut command = Command::new("timeout");
+    let mpirun = env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into());
+    command.arg("300").arg(mpirun);
     for (name, value) in example.get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -29,6 +32,11 @@ fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {
         command.args(["-n", &ranks.to_string()]);
         command.arg(example.get_program()).args(*options);
     }
+    command
+}
+
+fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {
+    let mut command = command(example, parts);
     command.output().expect("mpirun runs")
 }
 
@@ -142,4 +150,48 @@ fn a_rank_that_fails_ends_the_others() {
     let output = run("halo", &parts);
     assert!(!output.status.success());
     assert!(stderr(&output).contains("/nowhere"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_others() {
+    // Their kernels run for hours.
+    let options: [&str; 2] = ["--steps=1000000007", "--cells=999"];
+    let mut command = command("halo", &[(3, &options)]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mpirun = command.spawn().expect("mpirun runs");
+    let wait_for = |count: usize| {
+        let begin = Instant::now();
+        loop {
+            let ranks = processes(options[0]);
+            if ranks.len() == count {
+                return ranks;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "{ranks:?}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let ranks = wait_for(3);
+    // Soon they have started MPI; if not, the others are ended as well.
+    thread::sleep(Duration::from_secs(1));
+    let killed = Command::new("kill").args(["-9", &ranks[1]]).status();
+    assert!(killed.expect("kill runs").success());
+    let output = mpirun.wait_with_output().expect("it ends");
+    let code = output.status.code();
+    assert!(!matches!(code, Some(0 | TIMED_OUT)), "{code:?}");
+    wait_for(0);
+}
+
+/// What `timeout` returns if it had to end its command.
+const TIMED_OUT: i32 = 124;
+
+/// The numbers of the processes of `halo` with an option.
+fn processes(option: &str) -> Vec<String> {
+    let folders = fs::read_dir("/proc").expect("Linux has it").flatten();
+    let numbers = folders.map(|folder| folder.file_name().to_string_lossy().into_owned());
+    let is_rank = |number: &String| {
+        let line = fs::read_to_string(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        let mut words = line.split('\0');
+        words.next().is_some_and(|word| word.ends_with("/halo")) && words.any(|word| word == option)
+    };
+    numbers.filter(is_rank).collect()
 }

@@ -1,11 +1,11 @@
-//! What ranks do together, for messages.
+//! What a call of MPI does, for errors.
 
 use std::fmt;
 
 use mpi_calls::ANY;
 use revoff_host::targets::count::Count;
 
-/// What ranks do together.
+/// What a call of MPI does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Communication {
     /// Sending a message.

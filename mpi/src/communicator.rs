@@ -4,12 +4,13 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use mpi::ffi;
-use mpi_calls::{ANY, Datatype, MAX_TAG, Operation};
+use mpi_calls::{ANY, Datatype, Operation};
 use revoff_fn::zerocopy::IntoBytes;
 
 use crate::communication::Communication;
 use crate::element::MpiDatatype;
 use crate::error::MpiError;
+use crate::matching::Source;
 use crate::request::{Buffer, Request, Words};
 
 /// All ranks; errors are returned.
@@ -18,6 +19,8 @@ pub(crate) struct Communicator {
     pub(crate) raw: ffi::MPI_Comm,
     pub(crate) rank: u32,
     pub(crate) size: u32,
+    /// The largest tag.
+    pub(crate) max_tag: u32,
 }
 
 // SAFETY: MPI identifies a communicator by its value on all threads; see `Request` for who calls MPI.
@@ -28,8 +31,7 @@ unsafe impl Sync for Communicator {}
 /// A message that has come and is not received yet.
 pub(crate) struct Arrived {
     raw: ffi::MPI_Message,
-    pub(crate) from: u32,
-    pub(crate) tag: u32,
+    pub(crate) source: Source,
     pub(crate) bytes: usize,
 }
 
@@ -43,20 +45,20 @@ impl Communicator {
         to: u32,
         tag: u32,
         bytes: usize,
-        buffer: impl FnOnce() -> Buffer,
+        buffer: impl FnOnce() -> Result<Buffer, MpiError>,
     ) -> Result<Request, MpiError> {
         let what = Communication::Send { to, tag, bytes };
-        let (count, rank) = (count(what, bytes, "bytes")?, number(what, "rank", to)?);
-        let tag = number(what, "tag", tag)?;
-        Request::begin(what, vec![buffer()], |at, request| {
+        self.check(what)?;
+        let count = count(what, bytes, "bytes")?;
+        Request::begin(what, vec![buffer()?], |at, request| {
             // SAFETY: the memory has the bytes and belongs to MPI until the request is finished.
             unsafe {
                 ffi::MPI_Isend(
                     at[0],
                     count,
                     MpiDatatype::bytes(),
-                    rank,
-                    tag,
+                    to.cast_signed(),
+                    tag.cast_signed(),
                     self.raw,
                     request,
                 )
@@ -64,34 +66,24 @@ impl Communicator {
         })
     }
 
-    /// Checks the rank and the tag of a receive, [`ANY`] or numbers. MPI says which others do not exist.
-    pub(crate) fn check_source(
-        &self,
-        what: Communication,
-        from: u32,
-        tag: u32,
-    ) -> Result<(), MpiError> {
-        let is_rank = from == ANY || from < self.size;
-        if is_rank && (tag == ANY || tag <= MAX_TAG) {
-            return Ok(());
-        }
-        // SAFETY: MPI sets these, and nobody changes them.
-        let (any_rank, any_tag) = unsafe { (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG) };
-        let rank = match from {
-            ANY => any_rank,
-            rank => number(what, "rank", rank)?,
+    /// Checks the rank and the tag of `what`, which are ints of MPI then. Not every MPI checks them.
+    pub(crate) fn check(&self, what: Communication) -> Result<(), MpiError> {
+        let not_any = |value: u32| (value != ANY).then_some(value);
+        let (rank, tag) = match what {
+            Communication::Send { to, tag, .. } => (Some(to), Some(tag)),
+            Communication::Receive { from, tag, .. } => (not_any(from), not_any(tag)),
+            Communication::Broadcast { root, .. } => (Some(root), None),
+            Communication::Reduce { root, .. } => (root, None),
+            Communication::Barrier | Communication::Init => (None, None),
         };
-        let tag = match tag {
-            ANY => any_tag,
-            tag => number(what, "tag", tag)?,
-        };
-        let mut has_come = 0;
-        let mut status = MaybeUninit::uninit();
-        // SAFETY: MPI writes to the last two.
-        match unsafe { ffi::MPI_Iprobe(rank, tag, self.raw, &mut has_come, status.as_mut_ptr()) } {
-            0 => Ok(()),
-            code => Err(MpiError::of(what, code)),
+        let (size, max) = (self.size, self.max_tag);
+        if rank.is_some_and(|rank| rank >= size) {
+            return Err(MpiError::Rank { what, size });
         }
+        if tag.is_some_and(|tag| tag > max) {
+            return Err(MpiError::Tag { what, max });
+        }
+        Ok(())
     }
 
     /// The next message that has come, which is then for [`receive`](Self::receive) alone.
@@ -126,8 +118,10 @@ impl Communicator {
         Ok(Some(Arrived {
             // SAFETY: MPI has set it with the message.
             raw: unsafe { message.assume_init() },
-            from: status.MPI_SOURCE.cast_unsigned(),
-            tag: status.MPI_TAG.cast_unsigned(),
+            source: Source {
+                from: status.MPI_SOURCE.cast_unsigned(),
+                tag: status.MPI_TAG.cast_unsigned(),
+            },
             // MPI counts what it can send.
             bytes: usize::try_from(count).unwrap_or(usize::MAX),
         }))
@@ -159,7 +153,7 @@ impl Communicator {
     pub(crate) fn largest(&self, what: Communication, words: &[u64]) -> Result<Request, MpiError> {
         let count = count(what, words.len(), "words")?;
         let data = words.as_bytes();
-        let buffers = vec![Words::copy_of(data).into(), Words::new(data.len()).into()];
+        let buffers = vec![Words::copy_of(data)?.into(), Words::new(data.len())?.into()];
         Request::begin(what, buffers, |at, request| {
             // SAFETY: both have `count` words, are aligned for them, and belong to MPI until the request is finished.
             // MPI sets the datatype and the operation, and nobody changes them.
@@ -177,31 +171,42 @@ impl Communicator {
         })
     }
 
-    /// Begins to broadcast `data` of `bytes` bytes. All ranks have as many.
+    /// Begins to broadcast the buffer, of `bytes` bytes. All ranks have as many.
     pub(crate) fn broadcast(
         &self,
         root: u32,
         bytes: usize,
-        data: Words,
+        buffers: Vec<Buffer>,
     ) -> Result<Request, MpiError> {
         let what = Communication::Broadcast { root, bytes };
-        let (count, root) = (count(what, bytes, "bytes")?, number(what, "rank", root)?);
-        Request::begin(what, vec![data.into()], |at, request| {
+        self.check(what)?;
+        let count = count(what, bytes, "bytes")?;
+        Request::begin(what, buffers, |at, request| {
             // SAFETY: as in `send`.
-            unsafe { ffi::MPI_Ibcast(at[0], count, MpiDatatype::bytes(), root, self.raw, request) }
+            unsafe {
+                ffi::MPI_Ibcast(
+                    at[0],
+                    count,
+                    MpiDatatype::bytes(),
+                    root.cast_signed(),
+                    self.raw,
+                    request,
+                )
+            }
         })
     }
 
-    /// Combines the elements in `data` of `bytes` bytes; the second buffer gets the result, of `root` alone or of all
-    /// ranks. All ranks have as many.
+    /// Begins to combine the elements in the first buffer; the second gets the result, of `root` alone or of all ranks. Both
+    /// have `bytes` bytes; all ranks have as many.
     pub(crate) fn reduce(
         &self,
         root: Option<u32>,
         (datatype, operation): (u32, u32),
         bytes: usize,
-        data: Words,
+        buffers: Vec<Buffer>,
     ) -> Result<Request, MpiError> {
         let what = Communication::Reduce { root, bytes };
+        self.check(what)?;
         let (datatype, operation) = (Datatype(datatype), Operation(operation));
         let none = || MpiError::Operation {
             what,
@@ -215,8 +220,6 @@ impl Communicator {
             return Err(MpiError::Elements { what, size });
         }
         let count = count(what, bytes / size, "elements")?;
-        let root = root.map(|root| number(what, "rank", root)).transpose()?;
-        let buffers = vec![data.into(), Words::new(bytes).into()];
         Request::begin(what, buffers, |at, request| {
             // SAFETY: both have the bytes of `count` elements, are aligned for them and belong to MPI until the request
             // is finished.
@@ -228,7 +231,7 @@ impl Communicator {
                         count,
                         datatype.raw,
                         operation,
-                        root,
+                        root.cast_signed(),
                         self.raw,
                         request,
                     ),
@@ -250,9 +253,4 @@ impl Communicator {
 /// A number of elements for MPI, whose errors call them `unit`.
 fn count(what: Communication, elements: usize, unit: &'static str) -> Result<c_int, MpiError> {
     c_int::try_from(elements).map_err(|_| MpiError::TooLong { what, unit })
-}
-
-/// A rank or tag for MPI, which checks whether it exists.
-fn number(what: Communication, name: &'static str, value: u32) -> Result<c_int, MpiError> {
-    c_int::try_from(value).map_err(|_| MpiError::Number { what, name, value })
 }

@@ -12,12 +12,12 @@ use crate::turns::Turn;
 ///
 /// Messages have up to 2 GiB, which kernels choose: one is received at a time, so there is memory for one.
 pub(crate) async fn discard(communicator: Communicator, turn: Turn, message: Arrived) {
-    turn.comes().await;
+    turn.wait().await;
     // If there is none, there may be some later.
     let sink = poll_fn(|_| Sink::new(message.bytes).map_or(Poll::Pending, Poll::Ready)).await;
     let what = Communication::Receive {
-        from: message.from,
-        tag: message.tag,
+        from: message.source.from,
+        tag: message.source.tag,
         bytes: message.bytes,
     };
     let received = match communicator.receive(what, message, Buffer::Sink(sink)) {

@@ -30,6 +30,14 @@ pub enum MpiError {
         /// The MPI that the program was built with.
         library: String,
     },
+    /// MPI allows no threads in the process.
+    #[error(
+        "{library} provides MPI_THREAD_SINGLE, but kernels need threads: use an MPI that was built with threads"
+    )]
+    NoThreads {
+        /// The MPI that the program was built with.
+        library: String,
+    },
     /// The thread that calls MPI cannot be started.
     #[error("cannot start the thread that calls MPI: {0}")]
     Thread(io::Error),
@@ -55,18 +63,30 @@ pub enum MpiError {
         /// What MPI counts.
         unit: &'static str,
     },
-    /// No rank, tag or root.
-    #[error(
-        "{what}: {name} {value} is too large, at most {} is possible",
-        c_int::MAX
-    )]
-    Number {
+    /// The rank does not exist.
+    #[error("{what}: there is no such rank, but ranks from 0 to {}", .size - 1)]
+    Rank {
         /// What it was to do.
         what: Communication,
-        /// The name of the number.
-        name: &'static str,
-        /// The number.
-        value: u32,
+        /// The number of ranks.
+        size: u32,
+    },
+    /// The tag is too large for this MPI.
+    #[error("{what}: the largest tag of this MPI is {max}")]
+    Tag {
+        /// What it was to do.
+        what: Communication,
+        /// The largest tag.
+        max: u32,
+    },
+    /// There is no memory for a message.
+    #[error(
+        "cannot allocate {} for a message: send it in parts, or begin fewer at a time",
+        Count(*bytes as u64, "byte")
+    )]
+    Memory {
+        /// Its length.
+        bytes: usize,
     },
     /// The message is longer than the kernel receives.
     #[error("{what}: the message has {}, and is lost", Count(*bytes as u64, "byte"))]
@@ -78,8 +98,8 @@ pub enum MpiError {
     },
     /// The ranks call different functions, or with other arguments.
     #[error(
-        "{what}: another rank has called something else, or with other data: all ranks call the same functions in the \
-         same order, with the same root, length, type and operation"
+        "{what}: another rank has called something else, or with other data, or has no memory for it: all ranks call the \
+         same functions in the same order, with the same root, length, type and operation"
     )]
     Disagreement {
         /// What this rank was to do.
@@ -110,11 +130,14 @@ pub enum MpiError {
         size: usize,
     },
     /// The request does not exist.
-    #[error("MPI request {0} does not exist, or was waited for already")]
-    NoRequest(u64),
-    /// The requests that are not done take too much memory.
     #[error(
-        "MPI requests that are not done take {bytes} of at most {most} bytes, no room for {} more: wait for some first",
+        "MPI request {0} does not exist, or was waited for already: wait once for what a call has returned"
+    )]
+    NoRequest(u64),
+    /// Requests and messages that are being sent take too much memory.
+    #[error(
+        "messages that are not done take {} of at most {most}, no room for {} more: wait for some first",
+        Count(*bytes, "byte"),
         Count(*message, "byte"),
     )]
     TooManyRequests {
@@ -139,7 +162,7 @@ pub enum MpiError {
     Ended,
     /// The message does not fit where the kernel waits for it.
     #[error(
-        "a message of {} does not fit into {}: wait for it with as many bytes as it was begun with",
+        "a message of {} does not fit into {}: it is lost; wait for one with as many bytes as its receive has begun with",
         Count(*bytes as u64, "byte"),
         Count(*room as u64, "byte"),
     )]

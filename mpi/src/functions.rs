@@ -8,14 +8,14 @@ use mpi_calls::{
 };
 use revoff_host::{Functions, RuntimeError};
 
+use crate::collective::Collective;
 use crate::communication::Communication;
 use crate::error::MpiError;
 use crate::on_device;
 use crate::receives::Receive;
 use crate::request::{Buffer, Words};
 use crate::run_to_end::RunToEnd;
-use crate::session::{Begun, Mpi, Sending, Shared};
-use crate::together::Together;
+use crate::session::{Mpi, OpenRequest, Sending, Shared};
 
 /// What the wait for a send returns.
 const NOTHING_RECEIVED: Received = Received {
@@ -79,6 +79,7 @@ impl Mpi {
                            from,
                            recv_tag,
                            into| {
+            shared.check_send(to, send_tag, data)?;
             let receiving = shared.receive(from, recv_tag, into.len())?;
             let sending = shared.send(to, send_tag, data)?;
             let received = deliver(receiving, into).await?;
@@ -94,6 +95,8 @@ impl Mpi {
                            tag_b,
                            to_b,
                            from_b| {
+            shared.check_send(a, tag_a, to_a)?;
+            shared.check_send(b, tag_b, to_b)?;
             // A message from one neighbour travels in the direction of the other.
             let of_a = shared.receive(a, tag_b, from_a.len())?;
             let of_b = shared.receive(b, tag_a, from_b.len())?;
@@ -109,9 +112,10 @@ impl Mpi {
         });
         add!(
             MpiIsend,
-            |shared, to, tag, data| shared.keep(data.len(), || {
-                shared.send(to, tag, data).map(Begun::Send)
-            }),
+            |shared, to, tag, data| {
+                let sending = shared.send(to, tag, data)?;
+                Ok::<_, MpiError>(shared.kept().add(OpenRequest::Send(sending)))
+            },
             on_device::isend
         );
         add!(
@@ -119,35 +123,39 @@ impl Mpi {
             |shared, from, tag, bytes| {
                 // More than there is memory for is an error of MPI's as well.
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                shared.keep(bytes, || {
-                    shared.receive(from, tag, bytes).map(Begun::Receive)
-                })
+                shared.keep_receive(bytes, || shared.receive(from, tag, bytes))
             },
             on_device::irecv
         );
         add!(
             MpiWait,
             |shared, request, data| {
-                // The request keeps its memory until it is done.
-                let (request, _reserved) = shared.kept().take(request)?;
+                let request = shared.kept().take(request)?;
                 match request {
-                    Begun::Receive(receive) => deliver(receive, data).await,
-                    Begun::Send(sending) => sending.await.map(|()| NOTHING_RECEIVED),
+                    OpenRequest::Receive(receive, _reserved) => deliver(receive, data).await,
+                    OpenRequest::Send(sending) => sending.await.map(|()| NOTHING_RECEIVED),
                 }
             },
             on_device::wait
         );
         add!(MpiBarrier, |shared| {
-            let together = shared.together(Communication::Barrier, (0, 0), |_| Ok(None));
-            together.await.map(drop)
+            let barrier = shared.collective(
+                Communication::Barrier,
+                (0, 0),
+                || Ok(vec![]),
+                |_, _| Ok(None),
+            );
+            barrier.await.map(drop)
         });
         add!(MpiBroadcast, |shared, root, data| {
-            let (bytes, copy) = (data.len(), Words::copy_of(data));
+            let bytes = data.len();
             let what = Communication::Broadcast { root, bytes };
-            let together = shared.together(what, (0, 0), move |communicator| {
-                communicator.broadcast(root, bytes, copy).map(Some)
-            });
-            put(&together.await?, data)
+            let buffers = || Ok(vec![Words::copy_of(data)?.into()]);
+            let broadcast =
+                shared.collective(what, (0, 0), buffers, move |communicator, buffers| {
+                    communicator.broadcast(root, bytes, buffers).map(Some)
+                });
+            put(&broadcast.await?, data)
         });
         add!(MpiReduce, |shared, root, datatype, operation, data| {
             let is_root = shared.communicator.rank == root;
@@ -172,7 +180,9 @@ impl Mpi {
 impl Shared {
     /// Begins to send data, of which MPI gets a copy.
     fn send(&self, to: u32, tag: u32, data: &[u8]) -> Result<Sending, MpiError> {
-        self.send_buffer(to, tag, data.len(), || Words::copy_of(data).into())
+        self.send_buffer(to, tag, data.len(), || {
+            Words::copy_of(data).map(Buffer::from)
+        })
     }
 
     /// Begins to send `bytes` bytes, which `buffer` returns.
@@ -181,12 +191,21 @@ impl Shared {
         to: u32,
         tag: u32,
         bytes: usize,
-        buffer: impl FnOnce() -> Buffer,
+        buffer: impl FnOnce() -> Result<Buffer, MpiError>,
     ) -> Result<Sending, MpiError> {
+        let reserved = self.kept().reserve(bytes as u64)?;
         let request = self.communicator.send(to, tag, bytes, buffer)?;
-        Ok(RunToEnd::new(&self.thread, async {
+        Ok(RunToEnd::new(&self.thread, async move {
+            let _reserved = reserved;
             request.done().await.map(drop)
         }))
+    }
+
+    /// Checks a send before what precedes it begins.
+    fn check_send(&self, to: u32, tag: u32, data: &[u8]) -> Result<(), MpiError> {
+        let bytes = data.len();
+        self.communicator
+            .check(Communication::Send { to, tag, bytes })
     }
 
     /// Begins to receive at most so many bytes, into memory of the host.
@@ -200,25 +219,31 @@ impl Shared {
         root: Option<u32>,
         (datatype, operation): (u32, u32),
         data: &[u8],
-    ) -> Together {
-        let (bytes, copy) = (data.len(), Words::copy_of(data));
+    ) -> Collective {
+        let bytes = data.len();
         let what = Communication::Reduce { root, bytes };
-        self.together(what, (datatype, operation), move |communicator| {
-            let request = communicator.reduce(root, (datatype, operation), bytes, copy)?;
+        let buffers = || {
+            Ok(vec![
+                Words::copy_of(data)?.into(),
+                Words::new(bytes)?.into(),
+            ])
+        };
+        let elements = (datatype, operation);
+        self.collective(what, elements, buffers, move |communicator, buffers| {
+            let request = communicator.reduce(root, elements, bytes, buffers)?;
             Ok(Some(request))
         })
     }
 
-    /// Begins a request with a message of that many bytes, and keeps it until a kernel waits for it; returns its
-    /// number.
-    pub(crate) fn keep(
+    /// Begins a receive of at most so many bytes, and keeps it until a kernel waits for it; returns its number.
+    pub(crate) fn keep_receive(
         &self,
         bytes: usize,
-        begin: impl FnOnce() -> Result<Begun, MpiError>,
+        begin: impl FnOnce() -> Result<Receive, MpiError>,
     ) -> Result<u64, MpiError> {
         let reserved = self.kept().reserve(bytes as u64)?;
-        let request = begin()?;
-        Ok(self.kept().add(request, reserved))
+        let request = OpenRequest::Receive(begin()?, reserved);
+        Ok(self.kept().add(request))
     }
 }
 

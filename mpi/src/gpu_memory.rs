@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::c_int;
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libloading::os::unix::{Library, Symbol};
 use revoff_host::DeviceCall;
@@ -89,10 +89,11 @@ impl GpuMemory {
             Staging::Device => true,
             Staging::Host => false,
             Staging::HostBecause(reason) => {
-                static LOGGED: Once = Once::new();
-                LOGGED.call_once(|| {
+                static IS_LOGGED: AtomicBool = AtomicBool::new(false);
+                // Relaxed: a flag alone.
+                if !IS_LOGGED.swap(true, Ordering::Relaxed) {
                     tracing::info!("messages are staged in the host's memory, because {reason}");
-                });
+                }
                 false
             }
         }

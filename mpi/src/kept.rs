@@ -1,4 +1,4 @@
-//! Requests that kernels will wait for.
+//! Requests that kernels will wait for, and the memory of messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::MpiError;
 
-/// Maximum bytes of all requests.
+/// Maximum bytes of all messages that are under way.
 const MOST: u64 = 4 << 30;
 
-/// Maximum bytes of a request beside its message: MPI's own, and an entry here.
+/// Maximum bytes of a message beside its data: MPI's own, and an entry here.
 const OVERHEAD: u64 = 512;
 
 /// Requests of type `R`, with numbers.
 pub(crate) struct Kept<R> {
-    requests: HashMap<u64, (R, Reserved)>,
+    requests: HashMap<u64, R>,
     /// The number of the next.
     next: u64,
     /// Bytes of all reservations.
@@ -31,7 +31,7 @@ impl<R> Default for Kept<R> {
     }
 }
 
-/// Memory for a request, until this is dropped.
+/// Memory for a message, until this is dropped.
 #[must_use]
 pub(crate) struct Reserved {
     bytes: u64,
@@ -46,7 +46,7 @@ impl Drop for Reserved {
 }
 
 impl<R> Kept<R> {
-    /// Reserves memory for a request with a message of that many bytes.
+    /// Reserves memory for a message of that many bytes.
     pub(crate) fn reserve(&mut self, message: u64) -> Result<Reserved, MpiError> {
         // Relaxed: a number alone. Only this function adds, and `self` is exclusive.
         let reserved = self.bytes.load(Ordering::Relaxed);
@@ -66,20 +66,20 @@ impl<R> Kept<R> {
     }
 
     /// Keeps a request until a kernel waits for it; returns its number.
-    pub(crate) fn add(&mut self, request: R, reserved: Reserved) -> u64 {
+    pub(crate) fn add(&mut self, request: R) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.requests.insert(number, (request, reserved));
+        self.requests.insert(number, request);
         number
     }
 
     /// The request of that number.
     pub(crate) fn find(&self, number: u64) -> Option<&R> {
-        self.requests.get(&number).map(|(request, _)| request)
+        self.requests.get(&number)
     }
 
-    /// Removes and returns the request of that number, with its memory.
-    pub(crate) fn take(&mut self, number: u64) -> Result<(R, Reserved), MpiError> {
+    /// Removes and returns the request of that number.
+    pub(crate) fn take(&mut self, number: u64) -> Result<R, MpiError> {
         self.requests
             .remove(&number)
             .ok_or(MpiError::NoRequest(number))

@@ -32,8 +32,9 @@
 //! | `progress` | polls calls that wait |
 //! | `functions` | the host functions |
 //! | `on_device`, `gpu_memory` | their calls with messages in device memory, which MPI accesses itself |
-//! | `receives`, `discard` | matches messages with receives; messages that are too long for them |
-//! | `together`, `turns` | what all ranks do together, one after the other |
+//! | `matching` | which receive gets which message |
+//! | `receives`, `discard` | receives and their messages; messages that are too long for them |
+//! | `collective`, `turns` | collective functions, one after the other |
 //! | `kept` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
 //! | `request`, `run_to_end` | a communication until its end, also of a call that was given up |
@@ -41,6 +42,7 @@
 //! | `error`, `communication` | what can go wrong, and with what |
 #![cfg(feature = "library")]
 
+mod collective;
 mod communication;
 mod communicator;
 mod discard;
@@ -49,13 +51,13 @@ mod error;
 mod functions;
 mod gpu_memory;
 mod kept;
+mod matching;
 mod on_device;
 mod progress;
 mod receives;
 mod request;
 mod run_to_end;
 mod session;
-mod together;
 mod turns;
 
 pub use mpi_calls as calls;

@@ -13,7 +13,7 @@ use revoff_host::{DeviceCall, DeviceFunction, DeviceFuture, DeviceReply, Staging
 use crate::error::MpiError;
 use crate::receives::Receive;
 use crate::request::Buffer;
-use crate::session::{Begun, Shared};
+use crate::session::{OpenRequest, Shared};
 
 /// `mpi_send`
 pub(crate) fn send(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
@@ -22,7 +22,7 @@ pub(crate) fn send(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let (to, tag) = (call.value(0)?, call.value(1)?);
         let (buffer, bytes) = outgoing::<()>(&shared, call)?;
         future(&shared, async move |shared| {
-            let buffer = || Buffer::Device(buffer);
+            let buffer = || Ok(Buffer::Device(buffer));
             shared.send_buffer(to, tag, bytes, buffer)?.await?;
             Ok(DeviceReply::new(()))
         })
@@ -36,9 +36,10 @@ pub(crate) fn isend(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let (to, tag) = (call.value(0)?, call.value(1)?);
         let (buffer, bytes) = outgoing::<u64>(&shared, call)?;
         future(&shared, async move |shared| {
-            let buffer = || Buffer::Device(buffer);
-            let begin = || shared.send_buffer(to, tag, bytes, buffer).map(Begun::Send);
-            shared.keep(bytes, begin).map(DeviceReply::new)
+            let buffer = || Ok(Buffer::Device(buffer));
+            let sending = shared.send_buffer(to, tag, bytes, buffer)?;
+            let number = shared.kept().add(OpenRequest::Send(sending));
+            Ok(DeviceReply::new(number))
         })
     }
 }
@@ -65,8 +66,8 @@ pub(crate) fn irecv(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let bytes = usize::try_from(call.value::<u64>(2)?).ok()?;
         let buffer = incoming::<u64>(&shared, call, bytes)?;
         future(&shared, async move |shared| {
-            let begin = || receive(&shared, (from, tag, bytes), buffer).map(Begun::Receive);
-            shared.keep(bytes, begin).map(DeviceReply::new)
+            let begin = || receive(&shared, (from, tag, bytes), buffer);
+            shared.keep_receive(bytes, begin).map(DeviceReply::new)
         })
     }
 }
@@ -78,18 +79,18 @@ pub(crate) fn wait(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let number = call.value(0)?;
         let room = call.data(1, MapKind::TOFROM)?;
         let is_declared = call.returns::<Received>(2);
-        let is_here = |request: &Begun| match request {
-            Begun::Receive(receive) => receive.is_staged_on(|buffer| call.owns(buffer)),
-            Begun::Send(_) => false,
+        let is_here = |request: &OpenRequest| match request {
+            OpenRequest::Receive(receive, _) => receive.is_staged_on(|buffer| call.owns(buffer)),
+            OpenRequest::Send(_) => false,
         };
         if !is_declared || !shared.kept().find(number).is_some_and(is_here) {
             return None;
         }
         future(&shared, async move |shared| {
-            let (request, _reserved) = shared.kept().take(number)?;
+            let request = shared.kept().take(number)?;
             match request {
-                Begun::Receive(receive) => deliver(receive, 1, room).await,
-                Begun::Send(_) => unreachable!("numbers are not given again"),
+                OpenRequest::Receive(receive, _reserved) => deliver(receive, 1, room).await,
+                OpenRequest::Send(_) => unreachable!("numbers are not given again"),
             }
         })
     }

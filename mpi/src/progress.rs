@@ -1,7 +1,8 @@
 //! Polls calls that wait.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,36 +18,41 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// The pause if nothing is left but calls that were given up.
 const LONG_PAUSE: Duration = Duration::from_millis(10);
 
-/// A message to the thread.
-pub(crate) enum Message {
+/// What the thread is to do.
+pub(crate) enum Command {
     /// A call of a kernel.
     Call(BoxFuture<'static, ()>),
-    /// The rest of a call that was given up.
-    Rest(BoxFuture<'static, ()>),
+    /// To finish a call that was given up.
+    Abandoned(BoxFuture<'static, ()>),
     /// A message that nobody gets, whose sender waits.
     Discard(BoxFuture<'static, ()>),
     /// MPI shall end.
     Finish,
 }
 
-/// Polls a call; returns whether it is finished. Nothing wakes its task, so an unfinished one is polled again.
+/// Polls a call; returns whether it is finished. Nothing wakes its task, so an unfinished one is polled again. One that
+/// panics, such as in a subscriber of the log, is finished: the thread goes on for the others.
 pub(crate) fn is_done(call: &mut BoxFuture<'static, ()>) -> bool {
     let mut context = Context::from_waker(Waker::noop());
-    matches!(call.as_mut().poll(&mut context), Poll::Ready(()))
+    let poll = AssertUnwindSafe(|| call.as_mut().poll(&mut context));
+    catch_unwind(poll).map_or(true, |polled| polled.is_ready())
 }
 
-/// Polls calls until it gets [`Message::Finish`], or until there is no sender of messages any more. Returns whether it got
+/// Polls calls until it gets [`Command::Finish`], or until there is no sender of messages any more. Returns whether it got
 /// that. Calls that wait then are given up; messages are discarded first, since their senders may have to finish as well.
 ///
 /// `progress` precedes each round of polls. It returns the messages to discard.
 pub(crate) fn run(
-    messages: &Receiver<Message>,
+    messages: &Receiver<Command>,
     progress: impl Fn() -> Vec<BoxFuture<'static, ()>>,
 ) -> bool {
-    let (mut waiting, mut discards, mut rest) = (vec![], vec![], vec![]);
+    let (mut waiting, mut discards, mut abandoned) = (vec![], vec![], vec![]);
     let mut eager_until = Instant::now();
     loop {
-        let message = match (waiting.is_empty() && discards.is_empty(), rest.is_empty()) {
+        let message = match (
+            waiting.is_empty() && discards.is_empty(),
+            abandoned.is_empty(),
+        ) {
             (true, true) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             _ if Instant::now() < eager_until => {
                 thread::yield_now();
@@ -56,19 +62,19 @@ pub(crate) fn run(
             (false, _) => messages.recv_timeout(PAUSE),
         };
         let is_new = match message {
-            Ok(Message::Call(call)) => {
+            Ok(Command::Call(call)) => {
                 waiting.push(call);
                 true
             }
-            Ok(Message::Rest(future)) => {
-                rest.push(future);
+            Ok(Command::Abandoned(future)) => {
+                abandoned.push(future);
                 true
             }
-            Ok(Message::Discard(future)) => {
+            Ok(Command::Discard(future)) => {
                 discards.push(future);
                 true
             }
-            Ok(Message::Finish) => {
+            Ok(Command::Finish) => {
                 drop(waiting);
                 while !discards.is_empty() {
                     discards.retain_mut(|discard| !is_done(discard));
@@ -81,7 +87,7 @@ pub(crate) fn run(
         };
         discards.extend(progress());
         let mut is_any_done = false;
-        for calls in [&mut waiting, &mut discards, &mut rest] {
+        for calls in [&mut waiting, &mut discards, &mut abandoned] {
             let before = calls.len();
             calls.retain_mut(|call| !is_done(call));
             is_any_done |= calls.len() < before;
@@ -98,6 +104,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::mpsc::channel;
+    use std::task::Poll;
 
     use super::*;
 
@@ -112,10 +119,10 @@ mod tests {
         });
         let never = || Box::pin(poll_fn(|_| Poll::Pending));
         for message in [
-            Message::Call(never()),
-            Message::Rest(never()),
-            Message::Discard(Box::pin(discard)),
-            Message::Finish,
+            Command::Call(never()),
+            Command::Abandoned(never()),
+            Command::Discard(Box::pin(discard)),
+            Command::Finish,
         ] {
             sender.send(message).expect("it is received below");
         }

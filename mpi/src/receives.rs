@@ -1,18 +1,16 @@
-//! Matches messages with receives, as MPI does: a message goes to the first receive that accepts it, in the order in
-//! which receives have begun; a receive gets the first message that it accepts, in the order in which they came.
+//! Receives, and the messages that have come for them (`matching`).
 //!
 //! MPI is asked for each message before it is received, so its length is known. Only then does MPI get memory, of that
 //! length: Open MPI 4.1.4 writes all of a message, also behind a place that is too short. The length is that of a
 //! kernel, and so is the place.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::HashMap;
 use std::future::poll_fn;
-use std::mem;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use mpi_calls::{ANY, Received};
+use mpi_calls::Received;
 use revoff_fn::BoxFuture;
 use revoff_host::StagingBuffer;
 
@@ -20,10 +18,14 @@ use crate::communication::Communication;
 use crate::communicator::{Arrived, Communicator};
 use crate::discard::discard;
 use crate::error::MpiError;
-use crate::progress::Message;
+use crate::matching::{Matching, Source};
+use crate::progress::Command;
 use crate::request::{Buffer, Request, Words};
 use crate::run_to_end::RunToEnd;
 use crate::turns::Turns;
+
+/// The most messages that one call of [`Receives::progress`] matches: other calls wait for it.
+const BATCH: u32 = 64;
 
 /// The receives that have begun.
 pub(crate) struct Receives {
@@ -35,56 +37,54 @@ pub(crate) struct Receives {
 
 #[derive(Default)]
 struct Queues {
-    /// The number of the next receive.
-    next: u64,
-    /// Those without a message, in the order in which they have begun.
-    waiting: BTreeMap<u64, Waiting>,
-    /// Those with a message, or with an error.
+    matching: Matching<Waiting, Arrived>,
+    /// The receives with a message, or with an error.
     matched: HashMap<u64, Result<Request, MpiError>>,
-    /// Messages that no receive has accepted yet, in the order in which they came.
-    early: VecDeque<Arrived>,
 }
 
 /// A receive without a message.
 struct Waiting {
-    from: u32,
-    tag: u32,
+    source: Source,
     bytes: usize,
     /// Memory of a device with so many bytes; `None` for memory of the host.
     memory: Option<StagingBuffer>,
 }
 
 impl Waiting {
-    fn accepts(&self, message: &Arrived) -> bool {
-        (self.from == ANY || self.from == message.from)
-            && (self.tag == ANY || self.tag == message.tag)
-    }
-
     fn what(&self) -> Communication {
-        Communication::Receive {
-            from: self.from,
-            tag: self.tag,
-            bytes: self.bytes,
-        }
+        let Source { from, tag } = self.source;
+        let bytes = self.bytes;
+        Communication::Receive { from, tag, bytes }
     }
 
-    /// Begins to receive a message that this accepts, unless that is too long: then it is returned as well.
+    /// Begins to receive a message, unless it is too long or there is no memory: then it is returned as well.
     fn receive(
         self,
         communicator: &Communicator,
         message: Arrived,
-    ) -> (Result<Request, MpiError>, Option<Arrived>) {
+    ) -> (Result<Request, MpiError>, Option<Lost>) {
         let what = self.what();
         let bytes = message.bytes;
+        let lost = |message, memory| Some(Lost { message, memory });
         if bytes > self.bytes {
-            return (Err(MpiError::Truncated { what, bytes }), Some(message));
+            let error = MpiError::Truncated { what, bytes };
+            return (Err(error), lost(message, self.memory));
         }
         let buffer = match self.memory {
             Some(memory) => Buffer::Device(memory),
-            None => Words::new(bytes).into(),
+            None => match Words::new(bytes) {
+                Ok(words) => words.into(),
+                Err(error) => return (Err(error), lost(message, None)),
+            },
         };
         (communicator.receive(what, message, buffer), None)
     }
+}
+
+/// A message that nobody gets, and the memory of its receive: a device frees it, so it is dropped without the lock.
+struct Lost {
+    message: Arrived,
+    memory: Option<StagingBuffer>,
 }
 
 impl Receives {
@@ -99,37 +99,26 @@ impl Receives {
     /// Begins to receive at most `bytes` bytes, into memory of a device with so many, or of the host.
     pub(crate) fn begin(
         self: &Arc<Self>,
-        thread: &Sender<Message>,
+        thread: &Sender<Command>,
         (from, tag, bytes): (u32, u32, usize),
         memory: Option<StagingBuffer>,
     ) -> Result<Receive, MpiError> {
+        let source = Source { from, tag };
         let receive = Waiting {
-            from,
-            tag,
+            source,
             bytes,
             memory,
         };
-        self.communicator.check_source(receive.what(), from, tag)?;
+        self.communicator.check(receive.what())?;
         let mut queues = self.lock();
-        let number = queues.next;
-        queues.next += 1;
-        let mut early = queues.early.iter();
-        let first = early.position(|message| receive.accepts(message));
-        let too_long = match first.and_then(|first| queues.early.remove(first)) {
-            Some(message) => {
-                let (matched, too_long) = receive.receive(&self.communicator, message);
-                queues.matched.insert(number, matched);
-                too_long
-            }
-            None => {
-                queues.waiting.insert(number, receive);
-                None
-            }
-        };
+        let (number, found) = queues.matching.begin(source, receive);
+        let lost = found.and_then(|(receive, message)| {
+            queues.receive(&self.communicator, number, receive, message)
+        });
         drop(queues);
-        if let Some(message) = too_long {
+        if let Some(lost) = lost {
             // If the thread has ended, so has MPI.
-            let _ = thread.send(Message::Discard(self.discard(message)));
+            let _ = thread.send(Command::Discard(self.discard(lost)));
         }
         Ok(Receive {
             receives: Arc::clone(self),
@@ -138,17 +127,26 @@ impl Receives {
         })
     }
 
-    /// Matches the messages that have come, if receives wait. This thread may call MPI. Returns those to discard.
+    /// Matches messages that have come, [`BATCH`] at most, if receives wait. This thread may call MPI. Returns those to
+    /// discard.
     pub(crate) fn progress(&self) -> Vec<BoxFuture<'static, ()>> {
-        let mut too_long = vec![];
+        let mut lost = vec![];
         let mut queues = self.lock();
-        while !queues.waiting.is_empty() {
+        for _ in 0..BATCH {
+            if !queues.matching.has_receives() {
+                break;
+            }
             match self.communicator.next_message() {
-                Ok(Some(message)) => too_long.extend(queues.take(&self.communicator, message)),
+                Ok(Some(message)) => {
+                    let found = queues.matching.come(message.source, message);
+                    lost.extend(found.and_then(|(number, receive, message)| {
+                        queues.receive(&self.communicator, number, receive, message)
+                    }));
+                }
                 Ok(None) => break,
                 Err(code) => {
                     // MPI cannot say which messages have come.
-                    for (number, receive) in mem::take(&mut queues.waiting) {
+                    for (number, receive) in queues.matching.remove_all() {
                         let error = MpiError::of(receive.what(), code);
                         queues.matched.insert(number, Err(error));
                     }
@@ -156,12 +154,12 @@ impl Receives {
             }
         }
         drop(queues);
-        let too_long = too_long.into_iter();
-        too_long.map(|message| self.discard(message)).collect()
+        lost.into_iter().map(|lost| self.discard(lost)).collect()
     }
 
-    fn discard(&self, message: Arrived) -> BoxFuture<'static, ()> {
-        let turn = self.discards.ask();
+    fn discard(&self, Lost { message, memory }: Lost) -> BoxFuture<'static, ()> {
+        drop(memory);
+        let turn = self.discards.take();
         Box::pin(discard(self.communicator, turn, message))
     }
 
@@ -171,19 +169,17 @@ impl Receives {
 }
 
 impl Queues {
-    /// Gives a message to the first receive that accepts it; returns one that is too long for that.
-    fn take(&mut self, communicator: &Communicator, message: Arrived) -> Option<Arrived> {
-        let mut waiting = self.waiting.iter();
-        let found = waiting.find(|(_, receive)| receive.accepts(&message));
-        let number = found.map(|(&number, _)| number);
-        let Some(entry) = number.and_then(|number| self.waiting.remove_entry(&number)) else {
-            self.early.push_back(message);
-            return None;
-        };
-        let (number, receive) = entry;
-        let (matched, too_long) = receive.receive(communicator, message);
+    /// Begins to receive a message, for the receive of that number; returns it if that cannot take it.
+    fn receive(
+        &mut self,
+        communicator: &Communicator,
+        number: u64,
+        receive: Waiting,
+        message: Arrived,
+    ) -> Option<Lost> {
+        let (matched, lost) = receive.receive(communicator, message);
         self.matched.insert(number, matched);
-        too_long
+        lost
     }
 }
 
@@ -191,7 +187,7 @@ impl Queues {
 pub(crate) struct Receive {
     receives: Arc<Receives>,
     number: u64,
-    thread: Sender<Message>,
+    thread: Sender<Command>,
 }
 
 impl Receive {
@@ -210,7 +206,7 @@ impl Receive {
     /// Whether the message is received in memory of a device for which `is_it` is true.
     pub(crate) fn is_staged_on(&self, is_it: impl Fn(&StagingBuffer) -> bool) -> bool {
         let queues = self.receives.lock();
-        let memory = match queues.waiting.get(&self.number) {
+        let memory = match queues.matching.receive(self.number) {
             Some(waiting) => waiting.memory.as_ref(),
             None => {
                 let matched = queues.matched.get(&self.number);
@@ -224,7 +220,7 @@ impl Receive {
 impl Drop for Receive {
     fn drop(&mut self) {
         let mut queues = self.receives.lock();
-        let waiting = queues.waiting.remove(&self.number);
+        let waiting = queues.matching.remove(self.number);
         let matched = queues.matched.remove(&self.number);
         drop(queues);
         // Without the lock: a device frees its memory.

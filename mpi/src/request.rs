@@ -1,8 +1,10 @@
 //! A communication until its end.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::{c_int, c_void};
 use std::future::poll_fn;
 use std::mem::{MaybeUninit, take};
+use std::ptr::{NonNull, slice_from_raw_parts_mut};
 use std::task::Poll;
 
 use mpi::ffi;
@@ -65,19 +67,35 @@ unsafe impl Send for Words {}
 
 impl Words {
     /// Of zeros.
-    pub(crate) fn new(bytes: usize) -> Self {
-        let words = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
-        Self {
-            words: Box::into_raw(words),
-            bytes,
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(crate) fn new(bytes: usize) -> Result<Self, MpiError> {
+        let count = bytes.div_ceil(8);
+        let no_memory = MpiError::Memory { bytes };
+        let words = match Layout::array::<u64>(count) {
+            // SAFETY: the size is not 0.
+            Ok(layout) if count > 0 => unsafe { alloc_zeroed(layout) }.cast::<u64>(),
+            Ok(_) => NonNull::dangling().as_ptr(),
+            Err(_) => return Err(no_memory),
+        };
+        if words.is_null() {
+            return Err(no_memory);
         }
+        Ok(Self {
+            words: slice_from_raw_parts_mut(words, count),
+            bytes,
+        })
     }
 
     /// A copy.
-    pub(crate) fn copy_of(data: &[u8]) -> Self {
-        let mut buffer = Self::new(data.len());
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn copy_of(data: &[u8]) -> Result<Self, MpiError> {
+        let mut buffer = Self::new(data.len())?;
         buffer.bytes_mut().copy_from_slice(data);
-        buffer
+        Ok(buffer)
     }
 
     fn bytes(&self) -> &[u8] {
@@ -94,7 +112,8 @@ impl Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw` in `new`, and not freed since.
+        // SAFETY: `new` has allocated it with the layout of the box, or it has no words; it is not freed since. Zeros are
+        // values.
         drop(unsafe { Box::from_raw(self.words) });
     }
 }

@@ -6,20 +6,20 @@ use std::task::{Context, Poll};
 
 use revoff_fn::BoxFuture;
 
-use crate::progress::Message;
+use crate::progress::Command;
 
-/// A future that owns memory which MPI uses, or has a part in what all ranks do together.
+/// A future that owns memory which MPI uses, or has a part in a collective function.
 ///
 /// If this is dropped before its end, such as by the abort of a launch, the thread `mpi` polls it to its end.
 pub(crate) struct RunToEnd<T: Send + 'static> {
     /// `None` at its end, or after a panic.
     future: Option<BoxFuture<'static, T>>,
-    thread: Sender<Message>,
+    thread: Sender<Command>,
 }
 
 impl<T: Send + 'static> RunToEnd<T> {
     pub(crate) fn new(
-        thread: &Sender<Message>,
+        thread: &Sender<Command>,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl<T: Send + 'static> Drop for RunToEnd<T> {
         if let Some(future) = self.future.take() {
             let rest = Box::pin(async move { drop(future.await) });
             // If the thread has ended, so has MPI, or the program ends without that: the future is dropped.
-            let _ = self.thread.send(Message::Rest(rest));
+            let _ = self.thread.send(Command::Abandoned(rest));
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Starts and ends MPI.
 
 use std::env;
+use std::ffi::c_int;
 use std::mem::{self, ManuallyDrop};
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -13,14 +15,15 @@ use mpi::environment::{Universe, library_version};
 use mpi::ffi;
 use mpi::topology::Communicator as _;
 use mpi::traits::AsRaw;
+use mpi_calls::MAX_TAG;
 use revoff_fn::BoxFuture;
 
 use crate::communication::Communication;
 use crate::communicator::Communicator;
 use crate::error::MpiError;
 use crate::gpu_memory::{GpuMemory, Setting};
-use crate::kept::Kept;
-use crate::progress::{Message, is_done, run};
+use crate::kept::{Kept, Reserved};
+use crate::progress::{Command, is_done, run};
 use crate::receives::{Receive, Receives};
 use crate::run_to_end::RunToEnd;
 use crate::turns::Turns;
@@ -47,14 +50,14 @@ pub(crate) struct Shared {
     pub(crate) gpu_memory: GpuMemory,
     /// Whether all threads may call MPI.
     is_thread_multiple: bool,
-    pub(crate) thread: Sender<Message>,
+    pub(crate) thread: Sender<Command>,
     pub(crate) receives: Arc<Receives>,
-    /// The turns of what all ranks do together.
-    pub(crate) together: Arc<Turns>,
+    /// The turns of collective functions.
+    pub(crate) collectives: Arc<Turns>,
     /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
     /// thread, and many of them would delay other calls.
     inline: Mutex<()>,
-    kept: Mutex<Kept<Begun>>,
+    kept: Mutex<Kept<OpenRequest>>,
     /// Locked for reading while a thread calls MPI, and for writing while MPI begins to end.
     calling: RwLock<()>,
     has_ended: AtomicBool,
@@ -64,16 +67,18 @@ pub(crate) struct Shared {
 pub(crate) type Sending = RunToEnd<Result<(), MpiError>>;
 
 /// A request that a kernel will wait for.
-pub(crate) enum Begun {
+pub(crate) enum OpenRequest {
     Send(Sending),
-    Receive(Receive),
+    Receive(Receive, Reserved),
 }
 
 impl Mpi {
     /// Starts MPI. All ranks do, once.
     ///
+    /// Without `MPI_THREAD_MULTIPLE`, the program does not call MPI itself: a thread of this crate does.
+    ///
     /// # Errors
-    /// MPI is started already, or another MPI's `mpirun` has started the program.
+    /// MPI is started already, another MPI's `mpirun` has started the program, or MPI allows no threads.
     pub fn start() -> Result<Self, MpiError> {
         Self::start_with(Threading::Multiple)
     }
@@ -99,7 +104,7 @@ impl Mpi {
                     let shared = Arc::new(Shared {
                         communicator,
                         receives: Arc::clone(&receives),
-                        together: Arc::default(),
+                        collectives: Arc::default(),
                         gpu_memory: GpuMemory::query(setting),
                         is_thread_multiple,
                         thread: to_thread,
@@ -142,7 +147,7 @@ impl Mpi {
     /// # Errors
     /// The thread that calls MPI has panicked.
     pub fn finish(self) -> Result<(), MpiError> {
-        let sent = self.shared.thread.send(Message::Finish);
+        let sent = self.shared.thread.send(Command::Finish);
         sent.map_err(|_| MpiError::Panicked)?;
         self.thread.join().map_err(|_| MpiError::Panicked)
     }
@@ -161,7 +166,7 @@ impl Shared {
             };
         if !is_finished {
             // If the thread has ended, the call is dropped, and fails.
-            let _ = self.thread.send(Message::Call(call));
+            let _ = self.thread.send(Command::Call(call));
         }
     }
 
@@ -174,7 +179,7 @@ impl Shared {
             }
             for discard in self.receives.progress() {
                 // If the thread has ended, so has MPI.
-                let _ = self.thread.send(Message::Discard(discard));
+                let _ = self.thread.send(Command::Discard(discard));
             }
             thread::yield_now();
         }
@@ -193,12 +198,12 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept<Begun>> {
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept<OpenRequest>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives up the calls that wait, and the requests that nobody waits for. No call begins any more.
-    fn end(&self, messages: &Receiver<Message>) {
+    fn end(&self, messages: &Receiver<Command>) {
         let calling = self.calling.write().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: see `check`.
         self.has_ended.store(true, Ordering::Relaxed);
@@ -212,6 +217,9 @@ impl Shared {
 fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiError> {
     let started = mpi::initialize_with_threading(threading);
     let (universe, provided) = started.ok_or(MpiError::Started)?;
+    if provided < Threading::Funneled {
+        return Err(MpiError::NoThreads { library: library() });
+    }
     let world = universe.world();
     let size = world.size().cast_unsigned();
     for variable in SIZES {
@@ -231,21 +239,38 @@ fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiErro
         raw: all.as_raw(),
         rank: all.rank().cast_unsigned(),
         size,
+        max_tag: max_tag(all.as_raw()),
     };
     // It lives as long as MPI.
     mem::forget(all);
-    // MPICH reports errors that it finds while it tests a request to its own communicators.
-    // SAFETY: MPI sets it, and nobody changes it.
-    let alone = unsafe { ffi::RSMPI_COMM_SELF };
-    for raw in [communicator.raw, world.as_raw(), alone] {
-        // SAFETY: a communicator, and a handler of MPI's own.
-        let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN) };
-        if code != 0 {
-            return Err(MpiError::of(Communication::Init, code));
-        }
+    // SAFETY: a communicator, and a handler of MPI's own.
+    let code = unsafe { ffi::MPI_Comm_set_errhandler(communicator.raw, ffi::RSMPI_ERRORS_RETURN) };
+    if code != 0 {
+        return Err(MpiError::of(Communication::Init, code));
     }
     let is_thread_multiple = threading == Threading::Multiple && provided == Threading::Multiple;
     Ok((universe, communicator, is_thread_multiple))
+}
+
+/// The largest tag, which MPI has as an attribute of communicators.
+fn max_tag(communicator: ffi::MPI_Comm) -> u32 {
+    let (mut value, mut is_set) = (ptr::null::<c_int>(), 0);
+    // SAFETY: MPI writes the address of its value to `value`, and to `is_set` whether there is one.
+    let code = unsafe {
+        ffi::MPI_Comm_get_attr(
+            communicator,
+            ffi::MPI_TAG_UB as c_int,
+            (&raw mut value).cast(),
+            &mut is_set,
+        )
+    };
+    let max = match (code, is_set) {
+        // SAFETY: MPI has set it to the address of an int, which lives as long as MPI.
+        (0, 1..) => unsafe { value.as_ref() },
+        _ => None,
+    };
+    max.and_then(|&max| u32::try_from(max).ok())
+        .unwrap_or(MAX_TAG)
 }
 
 /// The MPI that the program was built with, such as `Open MPI v4.1.4`.
@@ -258,7 +283,7 @@ fn library() -> String {
 /// Runs calls until MPI shall end.
 fn serve(
     universe: Universe,
-    messages: &Receiver<Message>,
+    messages: &Receiver<Command>,
     receives: &Receives,
     shared: impl Fn() -> Option<Arc<Shared>>,
 ) {

@@ -18,7 +18,7 @@ struct Queue {
 
 impl Turns {
     /// The next turn.
-    pub(crate) fn ask(self: &Arc<Self>) -> Turn {
+    pub(crate) fn take(self: &Arc<Self>) -> Turn {
         let mut queue = self.lock();
         let number = queue.next;
         queue.next += 1;
@@ -42,7 +42,7 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Waits for it. Nothing wakes the task.
-    pub(crate) async fn comes(&self) {
+    pub(crate) async fn wait(&self) {
         poll_fn(|_| match self.turns.lock().numbers.front() {
             Some(&first) if first == self.number => Poll::Ready(()),
             _ => Poll::Pending,
@@ -67,14 +67,14 @@ mod tests {
     #[test]
     fn turns_come_in_order_and_end_early() {
         let turns = Arc::default();
-        let [first, second, third] = [(); 3].map(|()| Turns::ask(&turns));
+        let [first, second, third] = [(); 3].map(|()| Turns::take(&turns));
         let comes = |turn: &Turn| {
             let turn = Turn {
                 turns: Arc::clone(&turn.turns),
                 number: turn.number,
             };
             let mut wait: BoxFuture<'static, ()> = Box::pin(async move {
-                turn.comes().await;
+                turn.wait().await;
                 std::mem::forget(turn);
             });
             let has_come = is_done(&mut wait);

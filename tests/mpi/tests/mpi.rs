@@ -47,6 +47,9 @@ const IN_C: &str = "c_";
 /// A kernel that is launched when MPI has ended.
 const AFTER_THE_END: &str = "after_the_end";
 
+/// Not a kernel: MPI is started again.
+const TWICE: &str = "twice";
+
 /// Words of a long message: more than any MPI sends at once, and not staged in the host's memory if MPI accesses a
 /// GPU's.
 const LONG: u64 = 1 << 17;
@@ -126,11 +129,20 @@ const WRONG: &[(&str, u32, u32, &str)] = &[
         1,
         "MPI has ended: wait for launches before `Mpi::finish`",
     ),
+    (
+        TWICE,
+        1,
+        1,
+        "MPI is started already: a process starts it once",
+    ),
 ];
 
+/// What another value of the environment variable is.
+const NO_SETTING: &str = "environment variable REVOFF_MPI_GPU=\"always\": 0, 1 or auto expected";
+
 /// The error of a request for a GiB beside three others.
-const NO_ROOM: &str = "MPI requests that are not done take 3221227008 of at most 4294967296 bytes, no room for \
-                       1073741824 bytes more: wait for some first";
+const NO_ROOM: &str =
+    " bytes of at most 4294967296, no room for 1073741824 bytes more: wait for some first";
 
 /// What MPI logs about a GPU whose memory it does not access.
 const STAGED: &str = "INFO: messages are staged in the host's memory, because this MPI reports no support for this \
@@ -165,6 +177,16 @@ fn main() -> ExitCode {
             tests.push(Trial::test(name(kernel), run));
         }
     }
+    let setting = [(GPU, "always".to_owned())];
+    tests.push(Trial::test("setting", move || {
+        check(
+            "messages",
+            1,
+            false,
+            &setting,
+            Expected::Failure(NO_SETTING),
+        )
+    }));
     for arch in ARCHES {
         match build(arch) {
             Ok(image) => tests.extend(on_gpu(arch, &image)),
@@ -242,6 +264,20 @@ fn on_gpu(arch: &str, image: &Path) -> Vec<Trial> {
             println!("SKIPPED device {device}: {DRIVER} names no folder with an emulated {library}")
         }
     }
+    // How a short message gets to the one thread is the same on every device.
+    let right = RIGHT.iter();
+    let right = right.map(|&(kernel, _)| (kernel, 4, Expected::Success));
+    let wrong = WRONG.iter();
+    let wrong = wrong.map(|&(kernel, ranks, _, text)| (kernel, ranks, Expected::Failure(text)));
+    let is_long = |kernel| LONG_RIGHT.iter().any(|test| test.0 == kernel);
+    for (kernel, ranks, expected) in right.chain(wrong) {
+        // The images of kernels in C are for the host.
+        if !kernel.starts_with(IN_C) && !is_long(kernel) {
+            let environment = environment.to_vec();
+            let run = move || check(kernel, ranks, false, &environment, expected);
+            tests.push(Trial::test(format!("{arch}_{kernel}"), run));
+        }
+    }
     tests
 }
 
@@ -284,7 +320,9 @@ fn check(
     expected: Expected,
 ) -> Result<(), Failed> {
     let program = env::current_exe()?;
-    let output = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()))
+    let output = Command::new("timeout")
+        .arg("600")
+        .arg(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()))
         // Open MPI starts nothing as root, and no more ranks than there are processors, unless it is told to.
         .envs([
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
@@ -384,6 +422,9 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         Some(_) => Mpi::start_on_one_thread()?,
         None => Mpi::start()?,
     };
+    if name == TWICE {
+        Mpi::start()?.finish()?;
+    }
     let mut functions = Functions::new();
     mpi.add_to(&mut functions)?;
     let device = env::var(DEVICE).unwrap_or_else(|_| "host".to_owned());

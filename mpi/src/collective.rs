@@ -1,4 +1,4 @@
-//! What all ranks do together.
+//! Collective functions.
 //!
 //! MPI relies on ranks that call the same function with as many bytes: a rank that gets more than it expects has its
 //! memory overwritten (Open MPI 4.1.4). What kernels call, and with how much, is theirs to choose. So ranks first compare
@@ -14,32 +14,40 @@ use crate::run_to_end::RunToEnd;
 use crate::session::Shared;
 
 /// Words that describe what a rank begins.
-const WORDS: usize = 3;
+const WORDS: usize = 4;
 
-/// The result of a communication of all ranks.
-pub(crate) type Together = RunToEnd<Result<Vec<Buffer>, MpiError>>;
+/// The result of a collective function.
+pub(crate) type Collective = RunToEnd<Result<Vec<Buffer>, MpiError>>;
 
 impl Shared {
-    /// Begins `what` by `begin`, if all ranks begin the same, with elements and an operation of these numbers. `begin`
-    /// returns `None` if nothing is left to do then.
+    /// Begins `what` by `begin`, if all ranks begin the same, with elements and an operation of these numbers, and have the
+    /// memory for it, in `buffers`. `begin` returns `None` if nothing is left to do then.
     ///
     /// One follows the other, since each takes two calls of MPI, and all ranks must make these in the same order.
-    pub(crate) fn together(
+    ///
+    /// A rank takes part in the comparison whatever its arguments: the others wait for it.
+    pub(crate) fn collective(
         &self,
         what: Communication,
         (datatype, operation): (u32, u32),
-        begin: impl FnOnce(&Communicator) -> Result<Option<Request>, MpiError> + Send + 'static,
-    ) -> Together {
-        let (turn, communicator) = (self.together.ask(), self.communicator);
+        buffers: impl FnOnce() -> Result<Vec<Buffer>, MpiError>,
+        begin: impl FnOnce(&Communicator, Vec<Buffer>) -> Result<Option<Request>, MpiError>
+        + Send
+        + 'static,
+    ) -> Collective {
+        let (turn, communicator) = (self.collectives.take(), self.communicator);
+        let reserved = self.kept().reserve(memory(what));
+        let memory = reserved.and_then(|reserved| Ok((buffers()?, reserved)));
         RunToEnd::new(&self.thread, async move {
-            turn.comes().await;
-            let own = words(what, datatype, operation);
+            turn.wait().await;
+            let own = words(what, (datatype, operation), memory.is_ok());
             let both = [own, own.map(|word| !word)].concat();
-            let (_, buffers) = communicator.largest(what, &both)?.done().await?;
-            if !are_equal(own, buffers.last())? {
+            let (_, compared) = communicator.largest(what, &both)?.done().await?;
+            let (buffers, _reserved) = memory?;
+            if !are_equal(own, compared.last())? {
                 return Err(MpiError::Disagreement { what });
             }
-            match begin(&communicator)? {
+            match begin(&communicator, buffers)? {
                 Some(request) => Ok(request.done().await?.1),
                 None => Ok(vec![]),
             }
@@ -47,8 +55,17 @@ impl Shared {
     }
 }
 
+/// Bytes of memory for the data and the result.
+fn memory(what: Communication) -> u64 {
+    match what {
+        Communication::Broadcast { bytes, .. } => bytes as u64,
+        Communication::Reduce { bytes, .. } => 2 * bytes as u64,
+        _ => 0,
+    }
+}
+
 /// What tells communications of all ranks apart.
-fn words(what: Communication, datatype: u32, operation: u32) -> [u64; WORDS] {
+fn words(what: Communication, (datatype, operation): (u32, u32), has_memory: bool) -> [u64; WORDS] {
     let (function, root, bytes) = match what {
         Communication::Barrier => (0, 0, 0),
         Communication::Broadcast { root, bytes } => (1, root, bytes),
@@ -66,6 +83,7 @@ fn words(what: Communication, datatype: u32, operation: u32) -> [u64; WORDS] {
         pair(function, root),
         pair(datatype, operation),
         bytes as u64,
+        has_memory.into(),
     ]
 }
 
@@ -94,16 +112,20 @@ mod tests {
                 let words = ranks.iter().map(|words| words[at] ^ flip);
                 words.max().expect("there are ranks")
             };
-            let both = [0, u64::MAX].map(|flip| [0, 1, 2].map(|at| largest(at, flip)));
-            let buffer = Words::copy_of(both.as_bytes()).into();
+            let both = [0, u64::MAX].map(|flip| [0, 1, 2, 3].map(|at| largest(at, flip)));
+            let buffer = Words::copy_of(both.as_bytes()).expect("memory").into();
             are_equal(ranks[0], Some(&buffer)).expect("memory of the host")
         };
-        let broadcast = |root, bytes| words(Communication::Broadcast { root, bytes }, 0, 0);
+        let broadcast = |root, bytes| words(Communication::Broadcast { root, bytes }, (0, 0), true);
         let reduce_to = |root, bytes, datatype, operation| {
-            words(Communication::Reduce { root, bytes }, datatype, operation)
+            words(
+                Communication::Reduce { root, bytes },
+                (datatype, operation),
+                true,
+            )
         };
         let reduce = |bytes, datatype, operation| reduce_to(None, bytes, datatype, operation);
-        let barrier = words(Communication::Barrier, 0, 0);
+        let barrier = words(Communication::Barrier, (0, 0), true);
         assert!(agree(&[barrier]));
         assert!(agree(&[broadcast(1, 8), broadcast(1, 8), broadcast(1, 8)]));
         for other in [
@@ -118,6 +140,8 @@ mod tests {
         }
         assert!(!agree(&[reduce(8, 1, 2), reduce(8, 2, 2)]));
         assert!(!agree(&[reduce(8, 1, 2), reduce(8, 1, 1)]));
+        let without_memory = words(Communication::Barrier, (0, 0), false);
+        assert!(!agree(&[barrier, without_memory]));
         // Whatever its number, a root is not all ranks.
         for root in [0, 1, u32::MAX] {
             assert!(!agree(&[reduce_to(Some(root), 8, 1, 2), reduce(8, 1, 2)]));
