@@ -1,11 +1,15 @@
 //! Calls each target with mutations of its seeds.
 
+mod runs;
+
 use std::env;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fuzz::{TARGETS, Tally, Target};
 use mutatis::check::{Check, CheckError};
 use mutatis::mutators;
+
+use self::runs::Runs;
 
 /// The variable with the number of mutations of each target's seeds.
 const ROUNDS: &str = "REVOFF_TEST_ROUNDS";
@@ -16,18 +20,20 @@ const AT_A_TIME: u64 = 64;
 /// The most random bytes.
 const MAX_RANDOM: u64 = 300;
 
-/// Calls a target with mutations of its seeds. Returns the shortest bytes found for which it panics.
+/// Calls a target with mutations of its seeds. Returns the first bytes for which it panics. These are not made shorter: a
+/// driver that has failed could fail for any others.
 fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
+    let runs = Runs::begin(target.name, "mutations");
     for seed in 0..rounds.div_ceil(AT_A_TIME) {
         let checked = Check::new()
             .iters(AT_A_TIME as usize)
-            .max_shrink_iters(1000)
+            .max_shrink_iters(0)
             .seed(seed)
             .run_with(
                 mutators::default::<Vec<u8>>(),
                 (target.seeds)(),
                 |bytes| -> Result<(), &str> {
-                    (target.run)(bytes);
+                    runs.run(target.run, bytes);
                     Ok(())
                 },
             );
@@ -50,10 +56,11 @@ fn check_random(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
         state ^= state >> 27;
         (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % below
     };
+    let runs = Runs::begin(target.name, "random");
     for _ in 0..rounds {
         let len = 1 + next(MAX_RANDOM);
         let bytes: Vec<_> = (0..len).map(|_| next(256) as u8).collect();
-        if catch_unwind(|| (target.run)(&bytes)).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| runs.run(target.run, &bytes))).is_err() {
             return Err(bytes);
         }
     }
@@ -100,8 +107,10 @@ fn a_fault_of_a_target_is_found() {
 #[test]
 fn the_seeds_are_valid() {
     for target in &TARGETS {
+        let runs = Runs::begin(target.name, "seeds");
         for (number, seed) in (target.seeds)().into_iter().enumerate() {
-            assert!((target.is_valid)(&seed), "{}, {number}", target.name);
+            let is_valid = runs.run(target.is_valid, &seed);
+            assert!(is_valid, "{}, {number}", target.name);
         }
     }
 }
