@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use device_arena::{AccessKind, CheckedArena, Fill};
 use gcn_emu::{AddressSpace, Arch, Dispatch};
 
-use crate::target::Target;
+use crate::target::{LONG, Target};
 use crate::{code_objects, ptx};
 
 /// Loads a text, and runs each of its kernels.
 pub(super) const PTX: Target = Target {
     name: "ptx-run",
     run: |bytes| {
-        run_ptx(bytes);
+        run_ptx(bytes, TIME);
     },
     seeds: || vec![ptx::SEED.as_bytes().to_vec(), LOOP.as_bytes().to_vec()],
-    is_valid: |bytes| run_ptx(bytes) == 1,
+    is_valid: |bytes| run_ptx(bytes, LONG) == 1,
     cost: 1,
     tally: None,
 };
@@ -26,15 +26,15 @@ pub(super) const PTX: Target = Target {
 pub(super) const GCN: Target = Target {
     name: "gcn-run",
     run: |bytes| {
-        run_gcn(bytes);
+        run_gcn(bytes, TIME);
     },
     seeds: code_objects::instructions,
-    is_valid: |bytes| run_gcn(bytes) == Some(true),
+    is_valid: |bytes| run_gcn(bytes, LONG) == Some(true),
     cost: 1,
     tally: None,
 };
 
-/// The time after which a kernel is stopped: a mutation may loop forever.
+/// The time after which a mutation is stopped: it may loop forever.
 const TIME: Duration = Duration::from_millis(20);
 
 /// A kernel that uses memory of each kind, and others of its block.
@@ -79,8 +79,8 @@ static PTX_MACHINE: LazyLock<ptx_emu::Machine> = LazyLock::new(|| {
     ptx_emu::Machine::new(options).expect("addresses")
 });
 
-/// The number of kernels that have ended without a fault.
-fn run_ptx(bytes: &[u8]) -> usize {
+/// The number of kernels that have ended without a fault in this time.
+fn run_ptx(bytes: &[u8], time: Duration) -> usize {
     let machine = &*PTX_MACHINE;
     let Ok(text) = str::from_utf8(bytes) else {
         return 0;
@@ -121,7 +121,7 @@ fn run_ptx(bytes: &[u8]) -> usize {
         };
         let running = machine.launch(&module, kernel, grid, &params, Box::new(|_| {}));
         let result = running.ok().and_then(|running| {
-            let result = running.wait(Some(Instant::now() + TIME));
+            let result = running.wait(Some(Instant::now() + time));
             running.stop();
             result.or_else(|| running.wait(None))
         });
@@ -192,8 +192,8 @@ impl Gpu {
 /// Where the code begins, after the descriptor.
 const ENTRY: usize = 256;
 
-/// Whether the kernel has ended without a fault; `None` if it was not launched.
-fn run_gcn(bytes: &[u8]) -> Option<bool> {
+/// Whether the kernel has ended without a fault in this time; `None` if it was not launched.
+fn run_gcn(bytes: &[u8], time: Duration) -> Option<bool> {
     let (target, code) = code_objects::choose(bytes)?;
     let gpu = &GPUS[Arch::ALL.iter().position(|&arch| arch == target.arch)?];
     // The kernel's descriptor, with 80 vector registers and all user data, and its code.
@@ -232,7 +232,7 @@ fn run_gcn(bytes: &[u8]) -> Option<bool> {
         .start(dispatch, Box::new(|_| {}))
         .ok()
         .map(|running| {
-            let result = running.wait(Some(Instant::now() + TIME));
+            let result = running.wait(Some(Instant::now() + time));
             running.stop();
             let result = result
                 .or_else(|| running.wait(None))

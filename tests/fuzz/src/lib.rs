@@ -14,7 +14,7 @@
 //! | `engines` | programs by all ways in which `ptx-emu` executes them |
 //! | `cuda` | calls of the emulated CUDA driver |
 //! | `hsa` | calls of the emulated ROCr, and packets in its queues |
-//! | `target`, `input`, `objects`, `host_memory`, `panics` | what a target is, calls as bytes, what they have made or use, and panics that a driver hides |
+//! | `target`, `input`, `objects`, `host_memory`, `panics` | what a target is, calls as bytes, what they have made or use, and faults that cannot reach it |
 
 mod code_objects;
 mod containers;

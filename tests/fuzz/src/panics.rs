@@ -1,5 +1,5 @@
-//! Panics inside an emulated driver. The driver catches them, since they must not reach C, and returns an error, which
-//! looks like any other.
+//! Faults that cannot reach the target by a panic. Those of an emulated driver are caught by it, since they must not reach
+//! C, and it returns an error, which looks like any other. Those of a function that a driver calls would end the process.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::{Mutex, Once, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, Once, PoisonError};
 /// The folders whose panics are faults.
 const FOLDERS: [&str; 2] = ["targets/", "device-arena/"];
 
-/// The first panic.
+/// The first fault.
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
 
 /// Notices panics from now on.
@@ -28,15 +28,27 @@ fn note(info: &PanicHookInfo<'_>) {
         FOLDERS.iter().any(|folder| file.contains(folder))
     });
     if of_driver.is_some() {
-        let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| info.to_string());
+        keep(format!("an emulated driver panicked: {info}"));
     }
 }
 
-/// Panics if there was a panic.
+/// Keeps a fault, if it is the first one.
+fn keep(fault: String) {
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    first.get_or_insert(fault);
+}
+
+/// What must hold in a function that a driver calls.
+pub(crate) fn expect(holds: bool, what: &str) {
+    if !holds {
+        keep(what.to_owned());
+    }
+}
+
+/// Panics if there was a fault.
 pub(crate) fn check() {
     let first = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(first) = first {
-        panic!("an emulated driver panicked: {first}");
+        panic!("{first}");
     }
 }

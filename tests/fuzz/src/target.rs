@@ -1,6 +1,11 @@
 //! A target.
 
+use std::time::Duration;
+
 use crate::input::Tally;
+
+/// How long anything may take that ends: longer, and it hangs.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// A function of bytes.
 #[derive(Clone, Copy, Debug)]

@@ -1,18 +1,21 @@
-//! A context on a GPU of its own, which no sequence of calls uses: whatever these do, it works, and its memory stays.
+//! A context that no sequence of calls uses: whatever these do, it works, and its memory stays.
 
 use std::ffi::{CString, c_char, c_void};
 
 use super::driver::{cu, works};
-use super::kernels;
+use super::{MEMORY, kernels};
 
-/// Words of its memory.
+/// Blocks of its memory, the words of each, and bytes between them for blocks of others: what is written beyond the end
+/// of one of these may be found.
+const BLOCKS: usize = 8;
 const WORDS: usize = 64;
+const BETWEEN: usize = 4096;
 
 /// A context that has memory, a stream, an event and a kernel.
 pub(super) struct Bystander {
     context: u64,
     /// Memory with known contents, and room for a result.
-    pub(super) memory: u64,
+    memory: [u64; BLOCKS],
     result: u64,
     stream: u64,
     event: u64,
@@ -24,15 +27,7 @@ impl Bystander {
     pub(super) fn new(gpu: i32) -> Self {
         let mut context = 0;
         works(cu!(cuCtxCreate_v2(&raw mut context => *mut u64, 0 => u32, gpu => i32)));
-        let [
-            mut memory,
-            mut result,
-            mut stream,
-            mut event,
-            mut module,
-            mut add,
-        ] = [0u64; 6];
-        works(cu!(cuMemAlloc_v2(&raw mut memory => *mut u64, 4 * WORDS => usize)));
+        let [mut result, mut stream, mut event, mut module, mut add] = [0u64; 5];
         works(cu!(cuMemAlloc_v2(&raw mut result => *mut u64, 8 => usize)));
         works(cu!(cuStreamCreate(&raw mut stream => *mut u64, 0 => u32)));
         works(cu!(cuEventCreate(&raw mut event => *mut u64, 0 => u32)));
@@ -41,10 +36,7 @@ impl Bystander {
         works(cu!(cuModuleGetFunction(
             &raw mut add => *mut u64, module => u64, c"add".as_ptr() => *const c_char
         )));
-        let words = words();
-        works(
-            cu!(cuMemcpyHtoD_v2(memory => u64, words.as_ptr() => *const u32, 4 * WORDS => usize)),
-        );
+        let memory = memory();
         works(cu!(cuEventRecord(event => u64, stream => u64)));
         works(cu!(cuCtxPopCurrent_v2(std::ptr::null_mut() => *mut u64)));
         Self {
@@ -60,17 +52,25 @@ impl Bystander {
 
     /// Its handles and addresses, which other contexts must not use.
     pub(super) fn handles(&self) -> [u64; 5] {
-        [self.memory, self.stream, self.event, self.module, self.add]
+        [
+            self.memory[0],
+            self.stream,
+            self.event,
+            self.module,
+            self.add,
+        ]
     }
 
     /// Panics if its memory has changed, or its kernel does not work.
     pub(super) fn check(&self) {
         works(cu!(cuCtxPushCurrent_v2(self.context => u64)));
-        let mut found = [0u32; WORDS];
-        works(cu!(cuMemcpyDtoH_v2(
-            found.as_mut_ptr() => *mut u32, self.memory => u64, 4 * WORDS => usize
-        )));
-        assert_eq!(found, words(), "the memory of a bystander");
+        for block in self.memory {
+            let mut found = [0u32; WORDS];
+            works(cu!(cuMemcpyDtoH_v2(
+                found.as_mut_ptr() => *mut u32, block => u64, 4 * WORDS => usize
+            )));
+            assert_eq!(found, words(), "the memory of a bystander");
+        }
         works(cu!(cuMemsetD32_v2(self.result => u64, 0 => u32, 2 => usize)));
         let (mut a, mut b, mut sum) = (40u32, 2u64, self.result);
         let mut params: [*mut c_void; 3] = [
@@ -91,6 +91,28 @@ impl Bystander {
         assert_eq!(result, 42, "the result of a bystander's kernel");
         works(cu!(cuCtxPopCurrent_v2(std::ptr::null_mut() => *mut u64)));
     }
+}
+
+/// Allocates the blocks, with room between them.
+fn memory() -> [u64; BLOCKS] {
+    let alloc = |bytes: usize| {
+        let mut block = 0;
+        works(cu!(cuMemAlloc_v2(&raw mut block => *mut u64, bytes => usize)));
+        block
+    };
+    let words = words();
+    let blocks = [(); BLOCKS].map(|()| (alloc(4 * WORDS), alloc(BETWEEN)));
+    for (block, between) in blocks {
+        works(cu!(cuMemcpyHtoD_v2(block => u64, words.as_ptr() => *const u32, 4 * WORDS => usize)));
+        works(cu!(cuMemFree_v2(between => u64)));
+    }
+    // Freed memory is not used again before there is no other.
+    let mut none = 0u64;
+    assert_ne!(
+        cu!(cuMemAlloc_v2(&raw mut none => *mut u64, MEMORY => u64)),
+        0
+    );
+    blocks.map(|(block, _)| block)
 }
 
 fn words() -> [u32; WORDS] {

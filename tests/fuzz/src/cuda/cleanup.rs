@@ -49,7 +49,11 @@ impl Sequence<'_> {
         for context in contexts {
             let is_context = |object: Object<Kind>| object.value == context;
             if self.objects.live_of(&[Kind::Context]).any(is_context) {
-                works(self.destroy_context(context, || cu!(cuCtxDestroy_v2(context => u64))));
+                works(self.destroy_context(
+                    context,
+                    false,
+                    || cu!(cuCtxDestroy_v2(context => u64)),
+                ));
             }
         }
         for at in 0..2 {
@@ -57,7 +61,7 @@ impl Sequence<'_> {
                 let gpu = self.gpus.own[at];
                 let release = || cu!(cuDevicePrimaryCtxRelease_v2(gpu => i32));
                 works(match left {
-                    0 => self.destroy_primary(at, release),
+                    0 => self.destroy_primary(at, false, release),
                     _ => release(),
                 });
             }

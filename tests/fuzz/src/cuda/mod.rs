@@ -31,7 +31,7 @@ use self::perform::Call;
 use self::sequence::Sequence;
 use crate::input::{Counter, calls, seed};
 use crate::panics;
-use crate::target::Target;
+use crate::target::{LONG, Target};
 
 /// A sequence of calls: see [`Call`].
 pub(super) const CALLS: Target = Target {
@@ -54,9 +54,6 @@ static COUNTER: Counter = Counter::new();
 /// The most calls of a sequence.
 const MAX_CALLS: usize = 64;
 
-/// How long the end of something may take: longer, and it does not come.
-const LONG: Duration = Duration::from_secs(15);
-
 /// Bytes of memory of a GPU.
 const MEMORY: u64 = 16 << 20;
 
@@ -68,6 +65,9 @@ struct Gpus {
     free: [usize; 2],
     /// The default memory pool of each.
     pools: [u64; 2],
+    /// One on each of them, whose addresses no call is given: only one that writes beyond its bounds finds its memory.
+    neighbours: [Bystander; 2],
+    /// One on a GPU of its own.
     bystander: Bystander,
 }
 
@@ -96,10 +96,12 @@ static GPUS: LazyLock<Mutex<Gpus>> = LazyLock::new(|| {
         works(cu!(cuDeviceGetDefaultMemPool(&raw mut pool => *mut u64, gpu => i32)));
         pool
     });
+    let neighbours = own.map(Bystander::new);
     Mutex::new(Gpus {
         own,
         free: own.map(cleanup::free_memory),
         pools,
+        neighbours,
         bystander: Bystander::new(other),
     })
 });
@@ -127,6 +129,7 @@ fn run(bytes: &[u8]) -> (usize, usize) {
         assert!(Instant::now() < until, "memory of a GPU has leaked");
         std::thread::sleep(Duration::from_micros(100));
     }
+    gpus.neighbours.iter().for_each(Bystander::check);
     gpus.bystander.check();
     (made, succeeded)
 }

@@ -29,7 +29,8 @@ impl Sequence<'_> {
             CreateContext => self.create_context(operands),
             DestroyContext => {
                 let context = self.context(operands);
-                self.destroy_context(context, || cu!(cuCtxDestroy_v2(context => u64)))
+                let has_work = operands.byte() % 2 == 1;
+                self.destroy_context(context, has_work, || cu!(cuCtxDestroy_v2(context => u64)))
             }
             SetContext => cu!(cuCtxSetCurrent(self.context(operands) => u64)),
             PushContext => cu!(cuCtxPushCurrent_v2(self.context(operands) => u64)),
@@ -48,7 +49,7 @@ impl Sequence<'_> {
                 let reset = || cu!(cuDevicePrimaryCtxReset_v2(gpu => i32));
                 let Some(at) = at else { return reset() };
                 self.retained[at] = 0;
-                self.destroy_primary(at, reset)
+                self.destroy_primary(at, operands.byte() % 2 == 1, reset)
             }
             Alloc | AllocPitch | AllocHost | AllocManaged | AllocAsync | Free | FreeHost
             | FreeAsync | Register | Unregister | CopyFrom | CopyTo | CopyWithin | CopyAny
@@ -119,7 +120,7 @@ impl Sequence<'_> {
             }
             1 => {
                 self.retained[at] = 0;
-                self.destroy_primary(at, release)
+                self.destroy_primary(at, operands.byte() % 2 == 1, release)
             }
             _ => {
                 self.retained[at] -= 1;
@@ -129,11 +130,16 @@ impl Sequence<'_> {
     }
 
     /// Destroys the primary context of a GPU, if it has one.
-    pub(super) fn destroy_primary(&mut self, at: usize, destroy: impl FnOnce() -> u32) -> u32 {
+    pub(super) fn destroy_primary(
+        &mut self,
+        at: usize,
+        has_work: bool,
+        destroy: impl FnOnce() -> u32,
+    ) -> u32 {
         let gpu = self.gpus.own[at] as u64;
         let mut all = self.objects.live_of(&[Kind::Primary]);
         match all.find(|primary| primary.bytes == gpu) {
-            Some(primary) => self.destroy_context(primary.value, destroy),
+            Some(primary) => self.destroy_context(primary.value, has_work, destroy),
             None => destroy(),
         }
     }

@@ -13,13 +13,13 @@
 mod program;
 
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bus_cost::CountCosts;
 use ptx_emu::{Grid, Machine, Options, Part, Trace};
 
 use self::program::{ALL_LANES, LANES, Program, SLOT};
-use crate::target::Target;
+use crate::target::{LONG, Target};
 
 /// A program: see [`program::Op`].
 pub(super) const ENGINES: Target = Target {
@@ -35,9 +35,6 @@ pub(super) const ENGINES: Target = Target {
 
 /// Bytes of results: of each lane, and of all.
 const BYTES: u64 = LANES as u64 * SLOT + ALL_LANES;
-
-/// How long a program may take: longer, and it hangs.
-const LONG: Duration = Duration::from_secs(15);
 
 /// Devices, with names for what they do.
 static MACHINES: LazyLock<Vec<(&str, Machine)>> = LazyLock::new(|| {

@@ -11,9 +11,13 @@ use super::runtime::hsa;
 use super::sequence::{Kind, Sequence, pointer};
 use super::world::{BARRIER, dispatch, doorbell, write};
 use crate::input::Operands;
+use crate::panics;
 
 extern "C" fn failed(status: hsa_status_t, _: *mut hsa_queue_t, _: *mut c_void) {
-    assert_ne!(status, HSA_STATUS_SUCCESS);
+    panics::expect(
+        status != HSA_STATUS_SUCCESS,
+        "an error of a queue without a status",
+    );
 }
 
 extern "C" fn seen(

@@ -130,8 +130,11 @@ impl Sequence<'_> {
 
     /// An address, unless it is somebody else's.
     fn own(&self, address: u64) -> u64 {
-        let is_foreign = address == self.world.bystander.memory.addr() as u64;
-        if is_foreign { 0 } else { address }
+        if address == self.world.foreign() {
+            0
+        } else {
+            address
+        }
     }
 
     /// A part of memory.

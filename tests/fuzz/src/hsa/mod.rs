@@ -69,7 +69,7 @@ fn run(bytes: &[u8]) -> (usize, usize) {
         before,
         "what is held"
     );
-    world.bystander.check();
+    world.check_others();
     (made, succeeded)
 }
 

@@ -89,7 +89,10 @@ impl From<Step> for u8 {
 type OnError = extern "C" fn(hsa_status_t, *mut hsa_queue_t, *mut c_void);
 
 extern "C" fn failed(status: hsa_status_t, _: *mut hsa_queue_t, errors: *mut c_void) {
-    assert_ne!(status, HSA_STATUS_SUCCESS);
+    panics::expect(
+        status != HSA_STATUS_SUCCESS,
+        "an error of a queue without a status",
+    );
     // SAFETY: alive until the queue is destroyed.
     let errors = unsafe { &*errors.cast::<AtomicU32>() };
     // Release: who finds the error counted also finds what was done before.
@@ -126,7 +129,7 @@ impl<'a> Sequence<'a> {
             address(shared),
             address(memory) + 64,
             0,
-            address(world.bystander.memory),
+            world.foreign(),
             address(memory) + 4096,
             address(memory) + 1,
             1 << 45 | 0x0012_3400,
@@ -378,7 +381,7 @@ fn run(bytes: &[u8]) -> (usize, usize) {
         before,
         "what is held"
     );
-    world.bystander.check();
+    world.check_others();
     (written, processed)
 }
 

@@ -39,7 +39,7 @@ impl Sequence<'_> {
             Query => return self.query(operands),
         };
         let value = self.handle(kind, operands);
-        if value == self.world.bystander.memory.addr() as u64 {
+        if value == self.world.foreign() {
             return HSA_STATUS_ERROR;
         }
         let status = destroy(kind, value);

@@ -5,8 +5,9 @@ use hsa_runtime_sys::{HSA_STATUS_SUCCESS, hsa_status_t};
 /// Calls a function of the runtime, by its name, with arguments of these types.
 macro_rules! hsa {
     ($name:ident($($argument:expr => $type:ty),* $(,)?) -> $result:ty) => {{
+        // SAFETY: the call writes the types of `hsa.h`, or numbers that are passed alike.
         let function: extern "C" fn($($type),*) -> $result =
-            $crate::hsa::runtime::function(stringify!($name));
+            unsafe { $crate::hsa::runtime::function(stringify!($name)) };
         function($($argument),*)
     }};
     ($name:ident($($argument:expr => $type:ty),* $(,)?)) => {
@@ -16,10 +17,13 @@ macro_rules! hsa {
 pub(crate) use hsa;
 
 /// The runtime's function with a name.
-pub(crate) fn function<F: Copy>(name: &str) -> F {
+///
+/// # Safety
+/// `F` is a type of functions with its ABI: handles and pointers may be numbers of their size.
+pub(crate) unsafe fn function<F: Copy>(name: &str) -> F {
     let function = hsa_emu::functions::function(name).expect(name);
     assert_eq!(size_of::<F>(), size_of_val(&function));
-    // SAFETY: `F` is the function's type, as the caller writes it.
+    // SAFETY: the address of a function that stays loaded, and by the caller's promise one of type `F`.
     unsafe { std::mem::transmute_copy(&function) }
 }
 

@@ -57,10 +57,9 @@ pub(super) struct Sequence<'a> {
 
 impl<'a> Sequence<'a> {
     pub(super) fn new(world: &'a World) -> Self {
-        let memory = world.bystander.memory.expose_provenance() as u64;
         Self {
             world,
-            objects: Objects::new(STRANGE.into_iter().chain([memory]).collect()),
+            objects: Objects::new(STRANGE.into_iter().chain([world.foreign()]).collect()),
         }
     }
 
@@ -141,7 +140,7 @@ impl<'a> Sequence<'a> {
                 .and_then(|at| at.checked_add(len));
             end.is_some_and(|end| end <= bytes)
         };
-        let foreign = self.world.bystander.memory.addr() as u64;
+        let foreign = self.world.foreign();
         if WINDOWS.contains(&address) {
             return if address & !0xfff == foreign & !0xfff {
                 0

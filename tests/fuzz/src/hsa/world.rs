@@ -12,15 +12,16 @@ use hsa_runtime_sys::*;
 use super::kernels;
 use super::runtime::{hsa, works};
 use crate::panics;
+use crate::target::LONG;
 
-/// Words of the bystander's memory.
+/// Blocks of a bystander's memory, the words of each, and bytes between them for blocks of others: what is written
+/// beyond the end of one of these may be found.
+const BLOCKS: usize = 8;
 const WORDS: usize = 64;
+const BETWEEN: usize = 4096;
 
 /// Bytes of memory of a GPU.
 const MEMORY: u64 = 16 << 20;
-
-/// How long anything may take that does not depend on a sequence: longer, and it hangs.
-pub(super) const LONG: Duration = Duration::from_secs(15);
 
 /// The GPUs.
 pub(super) struct World {
@@ -30,7 +31,10 @@ pub(super) struct World {
     pub(super) kernels: [u64; 4],
     /// Pools of the host: fine-grained, and for arguments; and of the GPU.
     pub(super) pools: [hsa_amd_memory_pool_t; 3],
-    pub(super) bystander: Bystander,
+    /// On that GPU. No call is given its addresses: only one that writes beyond its bounds finds its memory.
+    neighbour: Bystander,
+    /// On a GPU of its own.
+    bystander: Bystander,
 }
 
 static WORLD: LazyLock<Mutex<World>> = LazyLock::new(|| Mutex::new(World::new()));
@@ -99,8 +103,20 @@ impl World {
                 .try_into()
                 .expect("four kernels"),
             pools: [fine, kernarg, pools(gpu)[0]],
+            neighbour: Bystander::new(gpu),
             bystander: Bystander::new(other),
         }
+    }
+
+    /// An address of somebody else's memory.
+    pub(super) fn foreign(&self) -> u64 {
+        self.bystander.memory[0].expose_provenance() as u64
+    }
+
+    /// Panics if somebody has noticed what a sequence did.
+    pub(super) fn check_others(&self) {
+        self.neighbour.check();
+        self.bystander.check();
     }
 
     /// The bytes of the GPU's memory that are not allocated.
@@ -261,9 +277,9 @@ pub(super) fn comes(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A queue on a GPU of its own, which no sequence uses: whatever these do, it works, and its memory stays.
-pub(super) struct Bystander {
-    pub(super) memory: *mut c_void,
+/// A queue that no sequence uses: whatever these do, it works, and its memory stays.
+struct Bystander {
+    memory: [*mut c_void; BLOCKS],
     result: *mut c_void,
     arguments: *mut c_void,
     done: hsa_signal_t,
@@ -278,13 +294,11 @@ impl Bystander {
     fn new(agent: hsa_agent_t) -> Self {
         let own = pools(agent)[0];
         let kernarg = pools(agents()[0])[1];
-        let (memory, result) = (alloc(own, 4 * WORDS), alloc(own, 4 * WORDS));
+        let (memory, result) = (memory(own), alloc(own, 4 * WORDS));
         let arguments = alloc(kernarg, 16);
         allow(agent, arguments);
         let argument = result.expose_provenance() as u64;
         copy(arguments, (&raw const argument).cast(), 8);
-        let words = words();
-        copy(memory, words.as_ptr().cast(), 4 * WORDS);
         let mut queue = null_mut();
         works(hsa!(hsa_queue_create(
             agent => hsa_agent_t, 64 => u32, HSA_QUEUE_TYPE_MULTI => u32, null() => *const c_void,
@@ -301,10 +315,12 @@ impl Bystander {
     }
 
     /// Panics if its memory has changed, or its queue does not work.
-    pub(super) fn check(&self) {
+    fn check(&self) {
         let mut found = [0u32; WORDS];
-        copy(found.as_mut_ptr().cast(), self.memory, 4 * WORDS);
-        assert_eq!(found, words(), "the memory of a bystander");
+        for block in self.memory {
+            copy(found.as_mut_ptr().cast(), block, 4 * WORDS);
+            assert_eq!(found, words(), "the memory of a bystander");
+        }
         works(hsa!(hsa_amd_memory_fill(self.result => *mut c_void, 77 => u32, WORDS => usize)));
         hsa!(hsa_signal_store_screlease(self.done => hsa_signal_t, 1 => i64) -> ());
         let index = hsa!(hsa_queue_add_write_index_relaxed(self.queue => *const hsa_queue_t, 1 => u64) -> u64);
@@ -325,6 +341,23 @@ impl Bystander {
         let expected = std::array::from_fn(|at| if at < 32 { at as u32 } else { 77 });
         assert_eq!(found, expected, "the result of a bystander's kernel");
     }
+}
+
+/// Allocates the blocks, with room between them.
+fn memory(pool: hsa_amd_memory_pool_t) -> [*mut c_void; BLOCKS] {
+    let words = words();
+    let blocks = [(); BLOCKS].map(|()| (alloc(pool, 4 * WORDS), alloc(pool, BETWEEN)));
+    for (block, between) in blocks {
+        copy(block, words.as_ptr().cast(), 4 * WORDS);
+        works(hsa!(hsa_amd_memory_pool_free(between => *mut c_void)));
+    }
+    // Freed memory is not used again before there is no other.
+    let mut none: *mut c_void = null_mut();
+    let status = hsa!(hsa_amd_memory_pool_allocate(
+        pool => hsa_amd_memory_pool_t, MEMORY => u64, 0 => u32, &raw mut none => *mut *mut c_void
+    ));
+    assert_ne!(status, HSA_STATUS_SUCCESS);
+    blocks.map(|(block, _)| block)
 }
 
 fn words() -> [u32; WORDS] {
