@@ -1,5 +1,5 @@
-//! Faults that cannot reach the target by a panic. Those of an emulated driver are caught by it, since they must not reach
-//! C, and it returns an error, which looks like any other. Those of a function that a driver calls would end the process.
+//! Faults that cannot reach the target by a panic. An emulated driver catches its own panics, since they must not reach
+//! C, and returns an error, which looks like any other. A panic of a function that a driver calls would end the process.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::{Mutex, Once, PoisonError};

@@ -20,8 +20,8 @@ const AT_A_TIME: u64 = 64;
 /// The most random bytes.
 const MAX_RANDOM: u64 = 300;
 
-/// Calls a target with mutations of its seeds. Returns the first bytes for which it panics. These are not made shorter: a
-/// driver that has failed could fail for any others.
+/// Calls a target with mutations of its seeds. Returns the first bytes for which it panics. These are not made shorter:
+/// a driver that has failed could fail for any others.
 fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
     let runs = Runs::begin(target.name, "mutations");
     for seed in 0..rounds.div_ceil(AT_A_TIME) {

@@ -185,8 +185,8 @@ impl<'a> Sequence<'a> {
         is_intact
     }
 
-    /// Destroys a context by `destroy`, perhaps while it has work. What it still has counts as leaked, unless the context
-    /// is broken.
+    /// Destroys a context by `destroy`, perhaps while it has work. What it still has counts as leaked, unless the
+    /// context is broken.
     pub(super) fn destroy_context(
         &mut self,
         context: u64,
