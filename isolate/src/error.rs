@@ -1,5 +1,6 @@
 //! The errors of isolation.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,16 +8,16 @@ use std::time::Duration;
 use crate::signals;
 
 /// The reason why a process cannot be isolated, or the end of one that was.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder to which access is granted cannot be found.
-    #[error("cannot grant access to {}: {source}; name a file or folder that exists", path.display())]
+    #[error("cannot grant access to `{}`: {reason}; name a file or folder that exists", path.display())]
     Granted {
         /// As it was given.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        reason: io::Error,
     },
 
     /// The process has threads, which would keep their rights.
@@ -27,6 +28,19 @@ pub enum Error {
     Threads {
         /// How many.
         count: usize,
+    },
+
+    /// An open folder, by which files could be reached that are not granted.
+    #[error(
+        "descriptor {descriptor} is the folder {}, which would stay open in the sandbox: close it, or redirect \
+         it to a file",
+        path.display()
+    )]
+    OpenFolder {
+        /// Its number; 0 to 2 are the standard streams.
+        descriptor: String,
+        /// Where it is.
+        path: PathBuf,
     },
 
     /// The kernel lacks a mechanism without which the sandbox would be no boundary.
@@ -40,20 +54,24 @@ pub enum Error {
     },
 
     /// A step of the sandbox failed although the kernel has its mechanism.
-    #[error("cannot enter the sandbox: {step}: {source}")]
+    #[error("cannot enter the sandbox: {step}: {reason}")]
     Enter {
         /// The step.
         step: String,
         /// The system's error.
-        source: io::Error,
+        reason: io::Error,
     },
 
     /// The isolated process cannot read its request.
-    #[error("the request of an isolated process is damaged")]
+    #[error(
+        "the request of an isolated process is damaged; only a program that runs a job starts such a process"
+    )]
     DamagedRequest,
 
     /// The isolated process does not know its job.
-    #[error("`revoff_isolate::init` was called without the job `{job}`")]
+    #[error(
+        "the isolated process does not know its job `{job}`: add it to those of `revoff_isolate::init`"
+    )]
     UnknownJob {
         /// The job's name.
         job: String,
@@ -71,12 +89,12 @@ pub enum Error {
     NotInitialized,
 
     /// The isolated process could not be started, or waited for.
-    #[error("no process runs the isolated job `{job}`: {source}")]
+    #[error("no process runs the isolated job `{job}`: {reason}")]
     System {
         /// The job's name.
         job: &'static str,
         /// The system's error.
-        source: io::Error,
+        reason: io::Error,
     },
 
     /// A signal ended the isolated process.
@@ -131,4 +149,11 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
+}
+
+/// `fn main() -> Result` and `unwrap` print `Debug`, and their readers need the remedy too.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

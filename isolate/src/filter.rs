@@ -180,6 +180,9 @@ const F_SETOWN_EX: libc::c_int = 15;
 
 /// The requests of `ioctl` that programs without GPUs get: they ask, or change a descriptor. Others change a terminal for
 /// its other users, have signals sent, or change attributes of a file that is open for reading.
+///
+/// `FIONBIO`, like `fcntl`'s `F_SETFL`, also changes the standard streams for the parent. A filter sees numbers of
+/// descriptors, and a duplicate of a stream has another: refusing 0 to 2 would keep nothing out.
 const REQUESTS: &[u64] = &[
     libc::FIOCLEX,
     libc::FIONBIO,

@@ -109,9 +109,9 @@ impl Job {
             .time_limit
             .and_then(|limit| Instant::now().checked_add(limit));
         let request = message::encode(self.name, sandbox, input);
-        let system = |source| Error::System {
+        let system = |reason| Error::System {
             job: self.name,
-            source,
+            reason,
         };
         // An error drops the process, which kills it.
         let (mut process, reply) = start(&request).map_err(system)?;
@@ -348,8 +348,11 @@ fn flush_c_output() {
         fn ftrylockfile(stream: *mut libc::FILE) -> libc::c_int;
         fn funlockfile(stream: *mut libc::FILE);
     }
-    // SAFETY: the C library initialises the stream before `main`, and nothing closes it while its lock is held; a thread
-    // may lock it again, as `fflush` does.
+    // SAFETY: the declarations are those of C's headers. The variable holds the address of a stream that the C library
+    // has opened before `main` and keeps until the process ends: even `fclose` only closes its file. Code that assigns to
+    // the variable or passes on another stream under this name answers for it in its own contract, as an image does by
+    // that of its launch. If `ftrylockfile` returns 0, this thread holds the stream's lock: no other thread changes the
+    // stream, `fflush` may lock it once more, since the lock counts, and `funlockfile` releases what was taken here.
     unsafe {
         if ftrylockfile(stdout) == 0 {
             libc::fflush(stdout);
@@ -406,7 +409,7 @@ fn prepare(mut request: File, parent: i32, jobs: &[Job]) -> Result<(Job, Isolate
     // First, since the sandbox refuses to change it.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| Error::Enter {
         step: "end with the parent".to_owned(),
-        source: error.into(),
+        reason: error.into(),
     })?;
     // A parent that ended before sends no signal.
     if getppid().map(Pid::as_raw_nonzero).map(i32::from) != Some(parent) {

@@ -75,12 +75,12 @@ fn restrict_self(
 ) -> Result<RestrictionStatus, Error> {
     let refused = |error: RulesetError| Error::Enter {
         step: "restrict access to files".into(),
-        source: io::Error::other(error),
+        reason: io::Error::other(error),
     };
     for entry in entries {
-        let failed = |source: io::Error| Error::Enter {
+        let failed = |reason: io::Error| Error::Enter {
             step: format!("allow access to {}", entry.target.display()),
-            source,
+            reason,
         };
         let path = &entry.target;
         let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())

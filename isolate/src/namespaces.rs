@@ -31,7 +31,7 @@ pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), Strin
         Ok(trees) => trees,
         Err((step, error)) => return Ok(Err(format!("{step}: {error}"))),
     };
-    let failed = |step: String| move |source| Error::Enter { step, source };
+    let failed = |step: String| move |reason| Error::Enter { step, reason };
     let root = Path::new(NEW_ROOT);
     for (entry, tree) in entries.iter().zip(&trees) {
         let target = rebase(root, &entry.target);

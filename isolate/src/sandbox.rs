@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -102,7 +103,7 @@ impl Sandbox {
     }
 
     /// Sets the time after which the process is killed, counted from its start. By default it may take for
-    /// ever.
+    /// ever. A process that waits inside of the kernel ends when that wait is over.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
@@ -132,7 +133,7 @@ impl Sandbox {
     fn entries(&self) -> Result<Vec<Entry>, Error> {
         let system = grant::system_grants(self.network, self.commands, self.gpus);
         grant::resolve(self.grants.iter().chain(&system))
-            .map_err(|(path, source)| Error::Granted { path, source })
+            .map_err(|(path, reason)| Error::Granted { path, reason })
     }
 
     /// Restricts this process for the rest of its life. Files and sockets that it has open stay usable.
@@ -157,23 +158,24 @@ impl Sandbox {
     ///   write to named pipes of a folder that it may read.
     ///
     /// # Errors
-    /// The process has several threads; a granted file does not exist; the kernel lacks a mechanism. The
-    /// process should then end: part of the restrictions may apply.
+    /// The process has several threads, or a folder open; a granted file does not exist; the kernel lacks a
+    /// mechanism. The process should then end: part of the restrictions may apply.
     pub fn enter(&self) -> Result<Report, Error> {
-        let threads = fs::read_dir("/proc/self/task").map_err(|source| Error::Enter {
+        let threads = fs::read_dir("/proc/self/task").map_err(|reason| Error::Enter {
             step: "count threads (/proc/self/task)".to_owned(),
-            source,
+            reason,
         })?;
         let count = threads.count();
         if count != 1 {
             return Err(Error::Threads { count });
         }
+        refuse_folders()?;
         let entries = self.entries()?;
         let failed = |step: &str| {
             let step = step.to_owned();
             move |error: rustix::io::Errno| Error::Enter {
                 step,
-                source: error.into(),
+                reason: error.into(),
             }
         };
         // With 0, a core dump would still go to a program that handles them; 1 is the kernel's mark for
@@ -246,6 +248,30 @@ impl Sandbox {
         let names: Vec<_> = names.collect();
         format!("the isolated process of {}", names.join(", "))
     }
+}
+
+/// Fails if a folder is open, such as one that was given as the standard input: names relative to it would not begin
+/// at the new root folder.
+fn refuse_folders() -> Result<(), Error> {
+    let failed = |reason| Error::Enter {
+        step: "list open files (/proc/self/fd)".to_owned(),
+        reason,
+    };
+    let listed = fs::read_dir("/proc/self/fd").and_then(|entries| {
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+        names.collect::<io::Result<Vec<_>>>()
+    });
+    for name in listed.map_err(failed)? {
+        let link = Path::new("/proc/self/fd").join(&name);
+        // The listing itself is closed by now, and not found.
+        if link.is_dir() {
+            return Err(Error::OpenFolder {
+                descriptor: name.display().to_string(),
+                path: fs::read_link(link).unwrap_or_default(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The mechanisms that enforce a sandbox.

@@ -58,16 +58,20 @@ fn act(isolated: Isolated) -> Result<Vec<u8>, JobError> {
         "error" => return Err(argument.into()),
         "panic" => panic!("a job panics"),
         "many" => return Ok(vec![1; argument.parse()?]),
+        // Without those that only name a file: landlock's rules need some of files in /proc.
         "descriptors" => {
             let mut links = Vec::new();
             for entry in fs::read_dir("/proc/self/fd")? {
                 let entry = entry?;
-                let file = fs::read_link(entry.path())?;
-                links.push(format!(
-                    "{}={}",
-                    entry.file_name().display(),
-                    file.display()
-                ));
+                let number = entry.file_name().display().to_string();
+                // SAFETY: the call gets numbers only.
+                let flags = unsafe { libc::fcntl(number.parse()?, libc::F_GETFL) };
+                if flags & libc::O_PATH == 0 {
+                    links.push(format!(
+                        "{number}={}",
+                        fs::read_link(entry.path())?.display()
+                    ));
+                }
             }
             return Ok(links.join("\n").into_bytes());
         }
@@ -179,17 +183,19 @@ pub(crate) fn a_result_has_a_limit() {
 
 /// Even a descriptor that a C library has opened without `O_CLOEXEC`.
 pub(crate) fn descriptors_do_not_leak() {
-    let file = File::open("/dev/zero").expect("opened");
-    // Far from the numbers that the child itself uses.
-    // SAFETY: duplicates a descriptor that is open.
-    let leaked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD, 300) };
-    assert!(leaked >= 300, "{leaked}");
+    for path in ["/dev/zero", "/proc/self/status"] {
+        let file = File::open(path).expect("opened");
+        // Far from the numbers that the child itself uses.
+        // SAFETY: duplicates a descriptor that is open.
+        let leaked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD, 300) };
+        assert!(leaked >= 300, "{leaked}");
+    }
     let shown = run("descriptors").expect("a result");
-    // Besides the standard streams: the reply, and files in /proc, which landlock's rules need.
+    // Besides the standard streams: the reply, and the listing itself.
     let is_stream = |link: &&str| ["0=", "1=", "2="].iter().any(|it| link.starts_with(it));
     let others = shown
         .lines()
-        .filter(|link| !is_stream(link) && !link.contains("=/proc/"));
+        .filter(|link| !is_stream(link) && !link.ends_with("/fd"));
     let others: Vec<_> = others.collect();
     assert!(
         matches!(*others, [reply] if reply.contains("=pipe:")),
@@ -207,6 +213,18 @@ pub(crate) fn bad_grants_are_named() {
         assert!(matches!(error, Error::Granted { .. }), "{error}");
         assert!(error.to_string().contains("/no/such/folder"), "{error}");
     }
+}
+
+/// Given as the standard input of this program, which its jobs share.
+pub(crate) fn an_open_folder_is_refused() {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["--exact", "a_result_arrives"]);
+    let output = command.stdin(File::open("/usr").expect("opened")).output();
+    let output = output.expect("started");
+    assert!(!output.status.success());
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("descriptor 0 is the folder /usr"), "{text}");
 }
 
 /// The process of this test has the threads of its harness.

@@ -69,6 +69,11 @@ const TESTS: &[Test] = &[
         System::isolates,
     ),
     (
+        "an_open_folder_is_refused",
+        crashes::an_open_folder_is_refused,
+        System::isolates,
+    ),
+    (
         "it_ends_with_its_parent",
         crashes::it_ends_with_its_parent,
         System::isolates,
@@ -106,12 +111,12 @@ const TESTS: &[Test] = &[
     (
         "nothing_is_missing",
         mechanisms::nothing_is_missing,
-        |system| system.namespaces && system.landlock,
+        |system| system.isolates() && system.missing().is_none(),
     ),
     (
         "without_namespaces",
         mechanisms::without_namespaces,
-        |system| system.landlock,
+        System::landlock_alone,
     ),
     ("without_landlock", mechanisms::without_landlock, |system| {
         system.namespaces

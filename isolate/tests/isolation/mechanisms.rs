@@ -22,14 +22,29 @@ fn report(isolated: Isolated) -> Result<Vec<u8>, JobError> {
 #[derive(Clone, Copy)]
 pub(crate) struct System {
     pub(crate) namespaces: bool,
-    pub(crate) landlock: bool,
+    /// Its version, which is positive where it is enabled.
+    landlock: i64,
     is_root: bool,
 }
 
 impl System {
+    /// Whether landlock is enough without namespaces.
+    pub(crate) fn landlock_alone(self) -> bool {
+        self.landlock >= 3
+    }
+
     /// Whether a process can be isolated.
     pub(crate) fn isolates(self) -> bool {
-        self.namespaces || self.landlock
+        self.namespaces || self.landlock_alone()
+    }
+
+    /// What a sandbox lacks, if a process can be isolated.
+    pub(crate) fn missing(self) -> Option<Mechanism> {
+        match (self.namespaces, self.landlock > 0) {
+            (false, _) => Some(Mechanism::Namespaces),
+            (true, false) => Some(Mechanism::Landlock),
+            (true, true) => None,
+        }
     }
 
     /// Whether a process can be isolated, and this one may become another user's.
@@ -56,8 +71,7 @@ impl System {
         unsafe { command.pre_exec(namespaces) };
         Self {
             namespaces: command.status().is_ok_and(|status| status.success()),
-            // The first one that is enough without namespaces.
-            landlock: version >= 3,
+            landlock: version,
             // SAFETY: a call without arguments.
             is_root: unsafe { libc::geteuid() } == 0,
         }
@@ -111,7 +125,7 @@ pub(crate) fn without_namespaces() {
         assert!(text.contains("cannot be changed"), "{text}");
         incomplete("no namespaces");
         probes::check(Some(Mechanism::Namespaces));
-        probes::grants_are_reached();
+        probes::check_grants(Some(Mechanism::Namespaces));
     });
 }
 
@@ -121,7 +135,7 @@ pub(crate) fn without_landlock() {
         assert!(text.starts_with("Landlock no landlock ("), "{text}");
         incomplete("no landlock");
         probes::check(Some(Mechanism::Landlock));
-        probes::grants_are_reached();
+        probes::check_grants(Some(Mechanism::Landlock));
     });
 }
 
