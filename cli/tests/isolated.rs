@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,6 +109,12 @@ fn bad_input_is_refused() {
     run(fine().arg(format!("file:{missing}"))).refused(&[&missing, "that exists"]);
     run(fine().args(["--functions", &missing])).refused(&[&missing, "that exists"]);
     run(fine().arg(format!("out:8:{missing}/x"))).refused(&["cannot write", &missing]);
+    let pipe = folder.join("pipe");
+    run(Command::new("mkfifo").arg(&pipe)).answer();
+    run(fine().arg(format!("out:8:{}", pipe.display()))).refused(&["pipe is no regular file"]);
+    let link = folder.join("link");
+    symlink(&image, &link).expect("a link");
+    run(fine().arg(format!("out:8:{}", link.display()))).refused(&["link is a symbolic link"]);
     run(fine().arg("x:1")).refused(&["no form `x`"]);
     for variable in ["REVOFF_TRACE", "REVOFF_METRICS"] {
         let file = folder.join("file");

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -76,21 +76,38 @@ fn grant(sandbox: Sandbox, arg: &Arg) -> anyhow::Result<Sandbox> {
         Arg::File(path) => sandbox.read(path),
         Arg::InOut(path) => sandbox.write(path),
         Arg::Out(_, path) => {
-            // Not by a link, which an earlier run may have left there.
-            let mut options = OpenOptions::new();
-            options
-                .append(true)
-                .create(true)
-                .custom_flags(libc::O_NOFOLLOW);
-            options
-                .open(path)
-                .with_context(|| match path.is_symlink() {
-                    true => format!("{} is a symbolic link: name its file", path.display()),
-                    false => format!("cannot write {}", path.display()),
-                })?;
+            create(path)?;
             sandbox.write(path)
         }
     })
+}
+
+/// Creates a file that the process writes, unless it is there.
+fn create(path: &Path) -> anyhow::Result<()> {
+    let mut options = OpenOptions::new();
+    // Not by a link, which an earlier run may have left there, and without waiting for the reader of a pipe.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let opened = options
+        .append(true)
+        .create(true)
+        .custom_flags(flags)
+        .open(path);
+    let kind = path.symlink_metadata().map(|found| found.file_type());
+    let shown = path.display();
+    if let Ok(kind) = kind {
+        ensure!(
+            !kind.is_symlink(),
+            "{shown} is a symbolic link: name its file"
+        );
+        // Devices such as /dev/null are written like files.
+        ensure!(
+            kind.is_file() || kind.is_char_device(),
+            "{shown} is no regular file: name one, or a path where none is yet"
+        );
+    }
+    opened
+        .map(drop)
+        .with_context(|| format!("cannot write {shown}"))
 }
 
 /// Runs in the process.
