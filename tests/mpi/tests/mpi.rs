@@ -116,7 +116,7 @@ const WRONG: &[(&str, u32, u32, &str)] = &[
         "disagree",
         2,
         1,
-        ": another rank has called something else, or with other data: ",
+        ": another rank has called something else, or with other data, or has no memory for it: ",
     ),
     ("nonsense", 1, 1, "sending 1 byte with tag 0 to rank 1000: "),
     ("c_wrong", 1, 1, "sending 4 bytes with tag 0 to rank 1000: "),

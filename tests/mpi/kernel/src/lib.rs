@@ -354,8 +354,9 @@ pub fn much_too_long() {
         assert!(exchange(before, after).is_err());
         assert_eq!((place, other), ([7; 8], [7; 8]));
     }
-    send(me, 6, &[1u8]).unwrap();
+    let sending = isend(me, 6, &[1u8]).unwrap();
     recv(me, 6, &mut place).unwrap();
+    sending.wait().unwrap();
     assert_eq!(place, [1, 7, 7, 7, 7, 7, 7, 7]);
 }
 
