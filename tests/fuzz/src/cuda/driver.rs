@@ -3,8 +3,8 @@
 /// Calls a function of the driver, by its name, with arguments of these types. The result is a number.
 macro_rules! cu {
     ($name:ident($($argument:expr => $type:ty),* $(,)?)) => {{
-        // SAFETY: the call writes the types of `cuda.h`, or numbers that are passed alike.
         let function: extern "C" fn($($type),*) -> u32 =
+            // SAFETY: the call writes the types of `cuda.h`, or numbers that are passed alike.
             unsafe { $crate::cuda::driver::function(stringify!($name)) };
         function($($argument),*)
     }};

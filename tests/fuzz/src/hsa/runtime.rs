@@ -5,8 +5,8 @@ use hsa_runtime_sys::{HSA_STATUS_SUCCESS, hsa_status_t};
 /// Calls a function of the runtime, by its name, with arguments of these types.
 macro_rules! hsa {
     ($name:ident($($argument:expr => $type:ty),* $(,)?) -> $result:ty) => {{
-        // SAFETY: the call writes the types of `hsa.h`, or numbers that are passed alike.
         let function: extern "C" fn($($type),*) -> $result =
+            // SAFETY: the call writes the types of `hsa.h`, or numbers that are passed alike.
             unsafe { $crate::hsa::runtime::function(stringify!($name)) };
         function($($argument),*)
     }};
