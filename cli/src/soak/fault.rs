@@ -1,57 +1,98 @@
 //! What is made to fail.
 
+use std::fmt;
 use std::panic::resume_unwind;
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::bail;
 use revoff_host::{CallError, Launch, LaunchError};
 
 /// A fault of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Fault {
     None,
     /// The host function panics, once for each device thread.
     Panic,
     /// The launch is aborted, while a host function stalls.
-    Abort,
+    Abort(Arc<Stall>),
 }
 
 /// The message with which a host function fails.
 const AT: u64 = 100;
 
-/// How long a host function stalls: its launch is aborted before.
-const STALL: Duration = Duration::from_millis(200);
+/// How long either side of a stall waits for the other: longer, and it does not come.
+const LIMIT: Duration = Duration::from_secs(60);
 
-/// The time after which a launch is aborted.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// A host function that stalls until its launch is aborted.
+#[derive(Default)]
+pub(super) struct Stall {
+    phase: Mutex<Phase>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
+enum Phase {
+    #[default]
+    Before,
+    Stalled,
+    Over,
+}
+
+impl Stall {
+    fn begin(&self, phase: Phase) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+        self.changed.notify_all();
+    }
+
+    /// Waits until a phase has begun. Returns whether it has.
+    fn wait_for(&self, phase: Phase) -> bool {
+        let now = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .changed
+            .wait_timeout_while(now, LIMIT, |now| *now < phase);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+}
+
+impl fmt::Debug for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stall")
+    }
+}
 
 impl Fault {
     /// That of a launch: every other one has none.
     pub(super) fn of(launch: u64) -> Self {
         match launch % 4 {
             1 => Self::Panic,
-            3 => Self::Abort,
+            3 => Self::Abort(Arc::default()),
             _ => Self::None,
         }
     }
 
     /// Happens in the host function, with message `number` of the launch's thread `thread`.
-    pub(super) fn happen(self, thread: u32, number: u64) {
+    pub(super) fn happen(&self, thread: u32, number: u64) {
         match self {
             // Without the message of a panic.
             Self::Panic if number == AT => resume_unwind(Box::new("planned")),
-            Self::Abort if number == AT && thread == 0 => thread::sleep(STALL),
+            Self::Abort(stall) if number == AT && thread == 0 => {
+                stall.begin(Phase::Stalled);
+                stall.wait_for(Phase::Over);
+            }
             _ => {}
         }
     }
 
     /// Waits for the launch, which must end as the fault makes it.
-    pub(super) fn wait(self, launch: &Launch) -> anyhow::Result<()> {
+    pub(super) fn wait(&self, launch: &Launch) -> anyhow::Result<()> {
         let result = match self {
-            Self::Abort => {
-                thread::sleep(PATIENCE);
+            Self::Abort(stall) => {
+                if !stall.wait_for(Phase::Stalled) {
+                    bail!("no function has stalled for {LIMIT:?}");
+                }
                 launch.abort();
+                stall.begin(Phase::Over);
                 launch.wait()
             }
             _ => launch.wait(),
@@ -67,7 +108,7 @@ impl Fault {
                 }),
             )
             | (
-                Self::Abort,
+                Self::Abort(_),
                 Err(LaunchError::Call {
                     first: CallError::Aborted { .. },
                     ..

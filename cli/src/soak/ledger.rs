@@ -33,11 +33,12 @@ pub(super) struct Ledger {
 }
 
 /// The current launch.
-#[derive(Clone, Copy)]
 struct Launch {
     /// The number with which it begins.
     first: u64,
     fault: Fault,
+    /// Whether a launch before it was aborted: a thread of the host may have a call of that.
+    follows_abort: bool,
 }
 
 /// What a device thread says at its end.
@@ -53,6 +54,7 @@ impl Ledger {
             launch: Mutex::new(Launch {
                 first: 0,
                 fault: Fault::None,
+                follows_abort: false,
             }),
             lost: AtomicU64::new(0),
             doubled: AtomicU64::new(0),
@@ -74,17 +76,17 @@ impl Ledger {
 
     /// Checks a message, and makes its answer.
     fn take(&self, thread: u32, number: u64, words: &mut [u64]) {
-        let Launch { first, fault } = *self.launch();
         let Some(next) = self.next.get(thread as usize) else {
             self.wrong.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        if number < first {
-            // Of a launch that was aborted while a thread of the host had this call.
+        let launch = self.launch();
+        if number < launch.first && launch.follows_abort {
             return;
         }
-        // Relaxed, everywhere here: a thread sends a message after the answer to the last one, so calls order these
-        // accesses, and the launch has ended when the counts are read.
+        // Locked: a launch that begins after an abort does so before this or after it. Relaxed, everywhere here: a thread
+        // sends a message after the answer to the last one, so calls order these accesses, and the launch has ended when
+        // the counts are read.
         match next.swap(number + 1, Ordering::Relaxed) {
             expected if number > expected => {
                 self.lost.fetch_add(number - expected, Ordering::Relaxed)
@@ -92,19 +94,22 @@ impl Ledger {
             expected if number < expected => self.doubled.fetch_add(1, Ordering::Relaxed),
             _ => 0,
         };
+        let (first, fault) = (launch.first, launch.fault.clone());
+        drop(launch);
         let mut expected = [0; MAX_WORDS];
         if *words != *message(thread, number, &mut expected) {
             self.wrong.fetch_add(1, Ordering::Relaxed);
         }
         self.calls.fetch_add(1, Ordering::Relaxed);
         words.iter_mut().for_each(|word| *word = !*word);
-        fault.happen(thread, number - first);
+        fault.happen(thread, number.wrapping_sub(first));
     }
 
     /// Begins a launch, after one that may have made `messages` calls.
     pub(super) fn begin(&self, messages: u64, fault: Fault) {
         let mut launch = self.launch();
         launch.first += messages;
+        launch.follows_abort |= matches!(launch.fault, Fault::Abort(_));
         launch.fault = fault;
         for next in &self.next {
             next.store(launch.first, Ordering::Relaxed);
@@ -119,14 +124,14 @@ impl Ledger {
     /// Compares with what the device threads say after a launch that may make `messages` calls. Returns whether some
     /// made fewer.
     pub(super) fn end(&self, ended: impl Iterator<Item = Ended>, messages: u64) -> bool {
-        let Launch { first, fault } = *self.launch();
+        let launch = self.launch();
         let mut is_short = false;
         for (thread, next) in ended.zip(&self.next) {
-            let served = next.load(Ordering::Relaxed) - first;
+            let served = next.load(Ordering::Relaxed) - launch.first;
             let answered = thread.answered;
             self.wrong.fetch_add(thread.wrong, Ordering::Relaxed);
             // The call that failed was served, or not.
-            let is_right = match fault {
+            let is_right = match launch.fault {
                 Fault::None => served == messages && answered == messages,
                 _ => served == answered || served == answered + 1,
             };
@@ -175,7 +180,13 @@ mod tests {
 
     /// A ledger of a launch, whose only thread has sent messages of these numbers.
     fn after(numbers: &[u64]) -> Ledger {
+        follow(Fault::None, numbers)
+    }
+
+    /// The same, after a launch with a fault.
+    fn follow(fault: Fault, numbers: &[u64]) -> Ledger {
         let ledger = Ledger::new(1);
+        ledger.begin(0, fault);
         ledger.begin(10, Fault::None);
         for &number in numbers {
             let mut words = [0; MAX_WORDS];
@@ -200,9 +211,10 @@ mod tests {
         words[0] += 1;
         ledger.take(0, 11, words);
         assert_eq!(faults(&ledger), (0, 0, 1));
-        // Of the launch before.
-        let ledger = after(&[9, 10]);
+        // Of the launch before: it has ended, unless it was aborted.
+        let ledger = follow(Fault::Abort(Arc::default()), &[9, 10]);
         assert_eq!((faults(&ledger), ledger.totals().calls), ((0, 0, 0), 1));
+        assert_eq!(faults(&after(&[9, 10])), (0, 1, 0));
     }
 
     #[test]

@@ -209,8 +209,8 @@ fn soak(report: &mut Report, options: &Options, image: &Image, setup: Setup) -> 
             )
         };
         report.launches += 1;
-        report.failed += u64::from(fault != Fault::None);
-        one_launch(&runtime, &program, &ledger, setup, fault).with_context(what)?;
+        report.failed += u64::from(!matches!(fault, Fault::None));
+        one_launch(&runtime, &program, &ledger, setup, &fault).with_context(what)?;
     }
     report.totals.add(&ledger.totals());
     Ok(())
@@ -222,10 +222,10 @@ fn one_launch(
     program: &Program,
     ledger: &Ledger,
     Setup { grid, messages, .. }: Setup,
-    fault: Fault,
+    fault: &Fault,
 ) -> anyhow::Result<()> {
     let threads = (grid.teams * grid.threads) as usize;
-    ledger.begin(messages, fault);
+    ledger.begin(messages, fault.clone());
     let ended = runtime.alloc_from(&vec![[0u64; 2]; threads])?;
     let first = ledger.first();
     let kernel = program.kernel("soak")?;
@@ -238,7 +238,7 @@ fn one_launch(
         .into_iter()
         .map(|[answered, wrong]| Ended { answered, wrong });
     ensure!(
-        ledger.end(ended, messages) != (fault == Fault::None),
+        ledger.end(ended, messages) != matches!(fault, Fault::None),
         "a launch makes all of its calls, unless it is made to fail"
     );
     Ok(())

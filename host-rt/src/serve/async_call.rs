@@ -10,12 +10,12 @@
 //! | [`Stage`] | next |
 //! |---|---|
 //! | `Fetching` the arguments' data | `Running` when it is there, `Over` if a copy fails |
-//! | `Running` the future | `Storing` if it returns data, `Over` otherwise, or if the launch is aborted |
+//! | `Running` the future | `Storing` if it returns data, `Over` otherwise, or if the request is taken |
 //! | `Storing` that data | `Over` |
 //!
 //! The request is taken out of its [`PendingCall`] by the one thread that completes it: at the end of
-//! the future, when the future is dropped, or when the launch is aborted. The mutex decides. Nobody completes
-//! a request while a copy uses the kernel's data: the kernel could end, and its memory be freed.
+//! the future, when the future is dropped, or when the launch is aborted or has ended. The mutex decides. Nobody
+//! completes a request while a copy uses the kernel's data: the kernel could end, and its memory be freed.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -168,13 +168,16 @@ impl PendingCall {
 
     /// Has the future woken when another thread takes the request, or at once if one has.
     fn wake_when_taken(&self, waker: &Waker) {
-        match &mut *lock(&self.request) {
-            Some(Held {
-                waker: Some(known), ..
-            }) => known.clone_from(waker),
-            Some(held) => held.waker = Some(waker.clone()),
-            None => waker.wake_by_ref(),
-        }
+        // An executor's code runs in each of these, so without the lock.
+        let waker = waker.clone();
+        let mut request = lock(&self.request);
+        let Some(held) = &mut *request else {
+            drop(request);
+            return waker.wake();
+        };
+        let before = held.waker.replace(waker);
+        drop(request);
+        drop(before);
     }
 
     fn is_taken(&self) -> bool {
@@ -462,6 +465,7 @@ impl AsyncCall {
                 let function = self.pending.function.name().to_owned();
                 return Poll::Ready(Err((Status::ABORTED, CallError::Aborted { function })));
             }
+            self.server.give_up_if_over(&self.pending);
             if let Stage::Fetching(_, future) = mem::replace(&mut self.stage, Stage::Over) {
                 self.stage = Stage::Running(CallFuture::OnDevice(future));
             }
