@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use std::ffi::c_int;
-use std::io;
+use std::{fmt, io};
 
 use mpi::ffi;
 use mpi_calls::{Datatype, Operation};
@@ -11,7 +11,7 @@ use revoff_host::targets::count::Count;
 use crate::communication::Communication;
 
 /// An error of MPI, or of a call.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
     /// MPI runs in this process already.
@@ -172,6 +172,13 @@ pub enum MpiError {
         /// The bytes that the kernel passes.
         room: usize,
     },
+}
+
+/// `fn main() -> Result` and `unwrap` print `Debug`, and their readers need the remedy too.
+impl fmt::Debug for MpiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl MpiError {

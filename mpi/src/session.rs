@@ -142,7 +142,8 @@ impl Mpi {
         self.shared.is_thread_multiple
     }
 
-    /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up.
+    /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up; but MPI itself may
+    /// wait until messages that are sent are received, for ever if no rank does.
     ///
     /// # Errors
     /// The thread that calls MPI has panicked.

@@ -18,6 +18,7 @@ use crate::data_type::DataType;
 use crate::declaration::Declaration;
 use crate::failures::Failures;
 use crate::numpy;
+use crate::shutdown::Call;
 
 /// A Python callable, as the runtime calls it.
 pub(crate) struct PythonFunction {
@@ -48,9 +49,12 @@ impl HostFunction for PythonFunction {
             taken.push(args.take(parameter.form, parameter.ty.layout)?);
         }
         let reply = args.reply(returns.as_ref().map_or(Layout::new::<()>(), |ty| ty.layout))?;
-        let called = Python::try_attach(|py| {
-            let result = self.call_python(py, &mut taken);
-            result.map_err(|exception| (exception.to_string(), exception))
+        let running = Call::begin();
+        let called = running.as_ref().and_then(|_| {
+            Python::try_attach(|py| {
+                let result = self.call_python(py, &mut taken);
+                result.map_err(|exception| (exception.to_string(), exception))
+            })
         });
         match called {
             Some(Ok(result)) => {

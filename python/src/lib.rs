@@ -14,6 +14,7 @@
 //! | `failures` | the exceptions of failed calls, by launch |
 //! | `closable`, `detached` | values that are dropped early, or without the GIL |
 //! | `error` | the package's exceptions |
+//! | `shutdown` | the end of the interpreter |
 //!
 //! The GIL is released whenever this module waits: for kernels, and when it drops what a runtime is made
 //! of. Serving threads hold it while they run a Python function, and wait for it with no lock of this
@@ -36,6 +37,7 @@ mod numpy;
 mod program;
 mod runtime;
 mod scalar;
+mod shutdown;
 
 /// Reverse offload: kernels that call Python functions.
 #[pyo3::pymodule]
@@ -62,6 +64,7 @@ mod _revoff {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::shutdown::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -113,8 +113,8 @@ with revoff.Runtime() as runtime:
 """
 
 
-def run(*arguments, **environment):
-    command = [sys.executable, "-c", PROGRAM, IMAGE, *arguments]
+def run(*arguments, program=PROGRAM, **environment):
+    command = [sys.executable, "-c", program, IMAGE, *arguments]
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=60)
 
 
@@ -141,3 +141,24 @@ def test_the_log():
 
 def test_an_invalid_setting():
     assert "revoff.SettingError: environment variable REVOFF_SLOTS" in run(REVOFF_SLOTS="many").stderr
+
+
+LATE = """
+import sys, time
+import numpy as np, revoff
+def act(what):
+    time.sleep(1)
+    print("returns")
+    return what
+with revoff.Runtime(deadline=0.2) as runtime:
+    kernel = runtime.load(sys.argv[1], [revoff.Function("act(what: u64) -> u64", act)]).kernel("%s")
+    try:
+        kernel(np.zeros(1, np.uint64), np.zeros(1, np.uint64))
+    except revoff.DeadlineError:
+        print("caught")
+"""
+
+
+def test_the_interpreter_ends_after_a_function_that_runs_on():
+    done = run(program=LATE % ASK)
+    assert (done.returncode, done.stdout) == (0, "caught\nreturns\n"), done.stderr

@@ -12,7 +12,10 @@ pub(super) fn write(folder: &Path, to: &Path, level: u32, time: u64) -> Result<P
     tar.arg(format!("--mtime=@{time}"));
     tar.env("XZ_OPT", format!("-{level}"));
     tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.args(["--mode=u+rw,go-w,a+rX", "--xz", "-cf"]).arg(to);
+    // Under another name until it is complete.
+    let part = to.with_extension("part");
+    tar.args(["--mode=u+rw,go-w,a+rX", "--xz", "-cf"])
+        .arg(&part);
     tar.arg("-C").arg(folder.parent().unwrap_or(folder));
     tar.arg(folder.file_name().context("the package has a name")?);
     let status = tar.status().context("cannot run tar")?;
@@ -21,5 +24,6 @@ pub(super) fn write(folder: &Path, to: &Path, level: u32, time: u64) -> Result<P
         "tar has not written {}: {status}",
         to.display()
     );
+    std::fs::rename(&part, to).with_context(|| to.display().to_string())?;
     Ok(to.to_owned())
 }

@@ -56,7 +56,9 @@ pub(super) fn write(prefix: &Prefix, out: &Path, level: u32, time: u64) -> Resul
     build.env("SOURCE_DATE_EPOCH", time.to_string());
     build.args(["--root-owner-group", "-Zxz"]);
     build.arg(format!("-z{level}")).arg("--build");
-    build.arg(&root).arg(&file);
+    // Under another name until it is complete.
+    let part = file.with_extension("part");
+    build.arg(&root).arg(&part);
     let output = build.output().context("cannot run dpkg-deb")?;
     ensure!(
         output.status.success(),
@@ -64,6 +66,7 @@ pub(super) fn write(prefix: &Prefix, out: &Path, level: u32, time: u64) -> Resul
         file.display(),
         String::from_utf8_lossy(&output.stderr)
     );
+    fs::rename(&part, &file).with_context(|| file.display().to_string())?;
     fs::remove_dir_all(&root).with_context(|| root.display().to_string())?;
     Ok(file)
 }

@@ -72,7 +72,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     )?;
     ensure!(
         options.debug || changed.is_empty(),
-        "files differ from the commit: commit them, because the package has the sources, or use --debug for a trial"
+        "files differ from the commit: commit or remove them, because the package has the sources, or use --debug for a \
+         trial:\n{}",
+        String::from_utf8_lossy(&changed)
     );
     let profile = if options.debug { "dev" } else { "dist" };
     plugins::put(root, profile, &prefix.folder(package::LIBRARIES)?)?;
