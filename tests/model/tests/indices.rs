@@ -339,6 +339,12 @@ fn extents_lie_in_their_area() {
             assert_eq!(extent.offset() as u128, 32 * word * BLOCK as u128);
             let at = claims::bounce_offset(1, word as u32);
             assert_eq!(words.get(at), u32::MAX);
+            if words_of_area > 1 {
+                // The search goes on at the next word, or at the first one.
+                let next = bounce_claims::claim(&words, 1, area, MAX_EXTENT, home, no_pause);
+                let expected = 32 * ((word + 1) % u128::from(words_of_area));
+                assert_eq!(u128::from(next.first), expected);
+            }
             bounce_claims::release(&words, 1, extent);
             assert_eq!(words.get(at), 0);
         }
