@@ -24,6 +24,9 @@ pub(crate) const TESTS: &[Test] = &[test!(dead_gpus_are_reported)
 /// The time in which a death must be known. It is far more than it takes, as machines may be slow.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How many more GPUs die, at most, if all have died before they were of use.
+const MORE_ROUNDS: u64 = 8;
+
 const GRID: (u32, u32) = (2, 4);
 
 #[expect(clippy::print_stdout, reason = "the figure of a long run")]
@@ -34,9 +37,9 @@ fn dead_gpus_are_reported(target: &Target) {
     let bystander = Session::new(target, &acting(|what| what));
     bystander.works();
     // By then, most others have been used for a while.
-    let latest = 3 * start.elapsed();
-    let (is_over, calls) = (AtomicBool::new(false), Arc::default());
-    let slowest = thread::scope(|scope| {
+    let mut latest = 3 * start.elapsed();
+    let (is_over, calls) = (AtomicBool::new(false), Arc::<AtomicU64>::default());
+    let (died, slowest) = thread::scope(|scope| {
         let goes_on = scope.spawn(|| {
             // Relaxed: a flag and nothing else.
             while !is_over.load(Ordering::Relaxed) {
@@ -46,21 +49,28 @@ fn dead_gpus_are_reported(target: &Target) {
         // Also after a panic, which the scope would hold back until then.
         let over = Over(&is_over);
         let mut random = Random(1);
-        let mut slowest = Duration::ZERO;
-        for number in 1..=rounds {
+        let (mut died, mut slowest) = (0, Duration::ZERO);
+        // Relaxed: all that have counted have ended.
+        let is_used = || calls.load(Ordering::Relaxed) > 0;
+        while died < rounds || (!is_used() && died < rounds + MORE_ROUNDS) {
+            if died >= rounds {
+                // The machine has become slower since the time was measured.
+                latest *= 2;
+            }
+            died += 1;
             let at = Duration::from_micros(random.below(latest.as_micros() as u64));
-            slowest = slowest.max(die(target, number as u32, at, &calls));
+            slowest = slowest.max(die(target, died as u32, at, &calls));
         }
         drop(over);
         goes_on.join().expect("it does not notice");
-        slowest
+        (died, slowest)
     });
     drop(bystander);
     assert_eq!(process::settle(emulated::unfreed, 0), 0);
     // Relaxed: all others have ended.
     let calls = calls.load(Ordering::Relaxed);
     assert!(calls > 0, "all died before they were of use");
-    println!("{rounds} GPUs died, after {calls} calls; the slowest report took {slowest:?}");
+    println!("{died} GPUs died, after {calls} calls; the slowest report took {slowest:?}");
 }
 
 /// Sets a flag when it is dropped.
