@@ -154,9 +154,13 @@ const OUTSIDE: &[i64] = &[
     libc::SYS_shmget,
 ];
 
-/// Calls that programs make only after asking whether they exist: they get `ENOSYS`. The flags of the
-/// first cannot be checked; the second makes other calls without the filter.
-const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_io_uring_setup];
+/// Calls that programs make only after asking whether they exist: they get `ENOSYS`. The flags and the
+/// mode of the first two cannot be checked; the last makes other calls without the filter.
+const UNKNOWN: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_io_uring_setup,
+];
 
 /// The newest call that was looked at for these lists. Newer ones get `ENOSYS`, too, as do those of x32, whose
 /// architecture is that of x86-64 and whose numbers are larger.
@@ -177,6 +181,15 @@ const SIOCSPGRP: u64 = 0x8902;
 
 /// Of `asm-generic/fcntl.h`.
 const F_SETOWN_EX: libc::c_int = 15;
+
+/// The flags of `open` with which it has a mode. Only this bit of `O_TMPFILE` is its own.
+const CREATING: [u64; 2] = [
+    libc::O_CREAT as u64,
+    (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64,
+];
+
+/// The bits of a mode by which a program runs with the rights of the file's user or group.
+const SET_ID: [u64; 2] = [libc::S_ISUID as u64, libc::S_ISGID as u64];
 
 /// The requests of `ioctl` that programs without GPUs get: they ask, or change a descriptor. Others change a terminal for
 /// its other users, have signals sent, or change attributes of a file that is open for reading.
@@ -343,19 +356,29 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
         let others: Vec<_> = REQUESTS.iter().map(|request| (1, Ne, *request)).collect();
         refuse_if(libc::SYS_ioctl, &others)?;
     }
+    // No file may run with the rights of the user who owns it.
+    let mut modes = vec![(libc::SYS_mknodat, 2)];
+    #[cfg(target_arch = "x86_64")]
+    modes.extend([(libc::SYS_creat, 1), (libc::SYS_mknod, 1)]);
     if is_metadata_allowed {
-        // No file may run with the rights of the user who owns it.
-        let mut modes = vec![
+        modes.extend([
             (libc::SYS_fchmod, 1),
             (libc::SYS_fchmodat, 2),
             (libc::SYS_fchmodat2, 2),
-        ];
+        ]);
         #[cfg(target_arch = "x86_64")]
         modes.push((libc::SYS_chmod, 1));
-        for (call, mode) in modes {
-            for bit in [libc::S_ISUID, libc::S_ISGID].map(u64::from) {
-                refuse_if(call, &[(mode, MaskedEq(bit), bit)])?;
-            }
+    }
+    for bit in SET_ID {
+        let in_mode = |argument| (argument, MaskedEq(bit), bit);
+        for (call, mode) in &modes {
+            refuse_if(*call, &[in_mode(*mode)])?;
+        }
+        for flag in CREATING {
+            let creating = |argument| (argument, MaskedEq(flag), flag);
+            refuse_if(libc::SYS_openat, &[creating(2), in_mode(3)])?;
+            #[cfg(target_arch = "x86_64")]
+            refuse_if(libc::SYS_open, &[creating(1), in_mode(2)])?;
         }
     }
     // The process ends with its parent.

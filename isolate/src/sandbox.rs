@@ -152,7 +152,7 @@ impl Sandbox {
     ///
     /// - Without a granted file to write, without namespaces, and with GPUs, changes of permissions, owners,
     ///   times and attributes of files are refused. Otherwise those of the files behind the standard streams
-    ///   can be changed, too. `chmod` sets no set-user-ID and set-group-ID bits.
+    ///   can be changed, too. No file gets set-user-ID or set-group-ID bits.
     /// - Without namespaces, the process can find out which files exist, and their sizes, times and owners.
     /// - Without landlock, it can open the files behind the standard streams anew with other rights, and
     ///   write to named pipes of a folder that it may read.

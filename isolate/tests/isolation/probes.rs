@@ -42,6 +42,7 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
         "set-id" => {
             return fs::set_permissions(argument, fs::Permissions::from_mode(0o4755));
         }
+        "new" => return create(argument),
         // As they are: a sandbox that fails must not change the system's files.
         "chmod" => return fs::set_permissions(argument, fs::metadata(argument)?.permissions()),
         // By an open file that was opened for reading.
@@ -135,6 +136,62 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
                 let stdin = io::stdin().as_raw_fd();
                 libc::ioctl(stdin, libc::TIOCSTI, &raw mut terminal).into()
             }
+            _ => return Err(io::Error::from_raw_os_error(libc::ENOTSUP)),
+        }
+    };
+    match result {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The calls that create a file with a mode.
+const CREATING: &[&str] = &[
+    "openat",
+    "O_TMPFILE",
+    "mknodat",
+    #[cfg(target_arch = "x86_64")]
+    "open",
+    #[cfg(target_arch = "x86_64")]
+    "creat",
+    #[cfg(target_arch = "x86_64")]
+    "mknod",
+];
+
+/// Creates a file in a folder: the argument is a call, a mode, and the folder.
+fn create(argument: &str) -> io::Result<()> {
+    let mut words = argument.splitn(3, ' ');
+    let mut next = || words.next().unwrap_or_default();
+    let [call, mode, folder] = [next(), next(), next()];
+    let path = CString::new(format!("{folder}/{call}-{mode}"))?;
+    let folder = CString::new(folder)?;
+    let mode = libc::mode_t::from_str_radix(mode, 8).map_err(io::Error::other)?;
+    let flags = libc::O_CREAT | libc::O_WRONLY;
+    let how = [flags as u64, u64::from(mode), 0];
+    let (path, here) = (path.as_ptr(), libc::AT_FDCWD);
+    // SAFETY: the calls get numbers, and addresses of strings and of a structure (with its size) that live until they
+    // return.
+    let result = unsafe {
+        match call {
+            "openat" => libc::syscall(libc::SYS_openat, here, path, flags, mode),
+            "openat2" => libc::syscall(
+                libc::SYS_openat2,
+                here,
+                path,
+                &raw const how,
+                size_of_val(&how),
+            ),
+            "O_TMPFILE" => {
+                let flags = libc::O_TMPFILE | libc::O_WRONLY;
+                libc::syscall(libc::SYS_openat, here, folder.as_ptr(), flags, mode)
+            }
+            "mknodat" => libc::syscall(libc::SYS_mknodat, here, path, libc::S_IFREG | mode, 0),
+            #[cfg(target_arch = "x86_64")]
+            "open" => libc::syscall(libc::SYS_open, path, flags, mode),
+            #[cfg(target_arch = "x86_64")]
+            "creat" => libc::syscall(libc::SYS_creat, path, mode),
+            #[cfg(target_arch = "x86_64")]
+            "mknod" => libc::syscall(libc::SYS_mknod, path, libc::S_IFREG | mode, 0),
             _ => return Err(io::Error::from_raw_os_error(libc::ENOTSUP)),
         }
     };
@@ -377,6 +434,7 @@ pub(crate) fn check_grants(missing: Option<Mechanism>) {
     }
     let sandbox = Sandbox::new().read(&read).write(&write);
     let line = |action: &str, path: &Path| format!("{action} {}", path.display());
+    let write = &write;
     expect(
         &sandbox,
         &[
@@ -404,6 +462,13 @@ pub(crate) fn check_grants(missing: Option<Mechanism>) {
             (line("remove", &write.join("old")), OK),
         ],
     );
+    let by_mode = [("755", OK), ("4755", FORBIDDEN), ("2755", FORBIDDEN)];
+    let calls = CREATING.iter().flat_map(|call| {
+        let line = move |(mode, result)| (line(&format!("new {call} {mode}"), write), result);
+        by_mode.map(line)
+    });
+    let unknown = (line("new openat2 4755", write), libc::ENOSYS);
+    expect(&sandbox, &calls.chain([unknown]).collect::<Vec<_>>());
     assert!(write.join("new").exists() && !write.join("old").exists());
     assert!(read.join("old").exists() && !read.join("new").exists());
     // All of the system's files, but to read.
