@@ -162,6 +162,15 @@ const UNKNOWN: &[i64] = &[
     libc::SYS_io_uring_setup,
 ];
 
+/// Calls that namespaces restrict, and landlock does not: they read attributes of files that are not granted, which may
+/// hold text. File systems may be without attributes, so programs go on after `ENOSYS`.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+];
+
 /// The newest call that was looked at for these lists. Newer ones get `ENOSYS`, too, as do those of x32, whose
 /// architecture is that of x86-64 and whose numbers are larger.
 const NEWEST: u32 = libc::SYS_mseal as u32;
@@ -250,7 +259,9 @@ pub(crate) fn install(policy: Policy) -> Result<(), String> {
     let failed = |error: seccompiler::Error| error.to_string();
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let refused = refused_calls(policy).map_err(|error| error.to_string())?;
-    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
+    let attributes = ATTRIBUTES.iter().filter(|_| !policy.namespaces);
+    let unknown = UNKNOWN.iter().chain(attributes);
+    let unknown = unknown.map(|call| (*call, Vec::new())).collect();
     for (calls, error) in [(unknown, libc::ENOSYS), (refused, libc::EPERM)] {
         let action = SeccompAction::Errno(error.unsigned_abs());
         let filter = SeccompFilter::new(calls, SeccompAction::Allow, action, arch);

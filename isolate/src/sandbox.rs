@@ -153,7 +153,8 @@ impl Sandbox {
     /// - Without a granted file to write, without namespaces, and with GPUs, changes of permissions, owners,
     ///   times and attributes of files are refused. Otherwise those of the files behind the standard streams
     ///   can be changed, too. No file gets set-user-ID or set-group-ID bits.
-    /// - Without namespaces, the process can find out which files exist, and their sizes, times and owners.
+    /// - Without namespaces, the process can find out which files exist, their sizes, times and owners, the
+    ///   targets of symbolic links, and the sizes of file systems. It cannot read extended attributes.
     /// - Without landlock, it can open the files behind the standard streams anew with other rights, and
     ///   write to named pipes of a folder that it may read.
     ///
@@ -306,7 +307,7 @@ impl fmt::Display for Missing {
             Mechanism::Namespaces => write!(
                 f,
                 "no namespaces ({reason}): landlock alone restricts files, whose permissions, owners, times \
-                 and attributes cannot be changed; the existence of other files is visible"
+                 and attributes cannot be changed; the existence of other files and the targets of links are visible"
             ),
             Mechanism::Landlock => write!(
                 f,

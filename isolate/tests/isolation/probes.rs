@@ -85,6 +85,23 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
                 let queue = libc::inotify_init();
                 libc::inotify_add_watch(queue, path.as_ptr(), libc::IN_OPEN).into()
             }
+            "attribute" | "attribute-of-link" => {
+                let path = CString::new(argument)?;
+                let get = match action {
+                    "attribute" => libc::getxattr,
+                    _ => libc::lgetxattr,
+                };
+                let (path, name) = (path.as_ptr(), c"user.comment".as_ptr());
+                get(path, name, std::ptr::null_mut(), 0) as libc::c_long
+            }
+            "attributes" | "attributes-of-link" => {
+                let path = CString::new(argument)?;
+                let list = match action {
+                    "attributes" => libc::listxattr,
+                    _ => libc::llistxattr,
+                };
+                list(path.as_ptr(), std::ptr::null_mut(), 0) as libc::c_long
+            }
             "flags" => {
                 let file = File::open(argument)?;
                 let flags: libc::c_long = 0;
@@ -287,6 +304,7 @@ pub(crate) fn check(missing: Option<Mechanism>) {
     let parent = std::os::unix::process::parent_id();
     let prevented = Prevented::new(missing);
     let [no_read, no_write, no_list] = [prevented.read(), prevented.write(), prevented.list()];
+    let no_attribute = prevented.by(libc::ENOENT, libc::ENOSYS);
     let shared = Shared::new();
     let line = |action: &str, what: &dyn std::fmt::Display| format!("{action} {what}");
     let [file, other] = [file.display(), other.display()];
@@ -341,6 +359,10 @@ pub(crate) fn check(missing: Option<Mechanism>) {
             prevented.by(libc::ENOENT, libc::EPERM),
         ),
         (line("flags", &file), FORBIDDEN),
+        (line("attribute", &other), no_attribute),
+        (line("attribute-of-link", &other), no_attribute),
+        (line("attributes", &other), no_attribute),
+        (line("attributes-of-link", &other), no_attribute),
         (
             line("chmod", &"/proc/self/exe"),
             prevented.by(libc::ENOENT, libc::EPERM),
