@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Read, Seek, Write};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -31,8 +31,11 @@ const JOB_VARIABLE: &str = "REVOFF_ISOLATED_JOB";
 /// The exit status of a process that cannot read its request.
 const NO_REQUEST: i32 = 2;
 
+/// The name of the file of a request, by which the process of a job recognizes it.
+const REQUEST: &str = "revoff-job";
+
 /// A job runs only in programs whose `main` sends the process of the job to it.
-static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
+static INITIALIZED: Once = Once::new();
 
 /// Where this process, if it is isolated, sends its result: once.
 static REPLY: Mutex<Option<File>> = Mutex::new(None);
@@ -99,8 +102,7 @@ impl Job {
     /// way, [`Error::Job`] if the function returned an error or panicked, [`Error::TimeLimit`] and
     /// [`Error::ResultTooLarge`] if it exceeded a limit; errors of the sandbox.
     pub fn run(&self, sandbox: &Sandbox, input: &[u8]) -> Result<Vec<u8>, Error> {
-        // Relaxed: nothing else is published by it.
-        if !IS_INITIALIZED.load(Ordering::Relaxed) {
+        if !INITIALIZED.is_completed() {
             return Err(Error::NotInitialized);
         }
         sandbox.check()?;
@@ -180,10 +182,22 @@ impl Job {
 /// once. Call it at the start of `main`, before the program starts threads, with all jobs that the
 /// program may run.
 pub fn init(jobs: &[Job]) {
-    // Relaxed: nothing else is published by it.
-    IS_INITIALIZED.store(true, Ordering::Relaxed);
-    if let Some(job) = env::var_os(JOB_VARIABLE) {
-        serve(&job, jobs);
+    let mut variable = None;
+    INITIALIZED.call_once(|| {
+        variable = env::var_os(JOB_VARIABLE).map(|value| read_variable(&value).ok_or(value));
+    });
+    match variable {
+        None => {}
+        Some(Ok(request)) => serve(request, jobs),
+        Some(Err(value)) => {
+            // Nothing shows events yet.
+            let _ = writeln!(
+                io::stderr(),
+                "{JOB_VARIABLE} is `{}`, which no program has set that runs an isolated job: unset it",
+                value.display()
+            );
+            exit(NO_REQUEST);
+        }
     }
 }
 
@@ -209,7 +223,7 @@ impl Drop for Process {
 
 /// Starts this program again, with a request. Returns the stream of its reply.
 fn start(request: &[u8]) -> io::Result<(Process, PipeReader)> {
-    let mut message: File = rustix::fs::memfd_create("revoff-job", MemfdFlags::CLOEXEC)?.into();
+    let mut message: File = rustix::fs::memfd_create(REQUEST, MemfdFlags::CLOEXEC)?.into();
     message.write_all(request)?;
     let (reader, writer) = io::pipe()?;
     let kept = [message.as_raw_fd(), writer.as_raw_fd()];
@@ -309,13 +323,7 @@ fn receive(
 }
 
 /// Runs the job of an isolated process.
-fn serve(variable: &OsStr, jobs: &[Job]) -> ! {
-    let Some((request, mut reply_to, parent)) = read_variable(variable) else {
-        tracing::error!(
-            "{JOB_VARIABLE} is set, but not by a program that runs an isolated job: unset it"
-        );
-        exit(NO_REQUEST);
-    };
+fn serve((request, mut reply_to, parent): (File, File, i32), jobs: &[Job]) -> ! {
     let prepared = prepare(request, parent, jobs);
     let report = prepared.as_ref().map(|(_, isolated)| &isolated.report);
     let report = message::encode_report(report);
@@ -374,26 +382,29 @@ fn reply(outcome: Outcome, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// The files of the request and of the reply, and the parent.
+/// The files of the request and of the reply, and the parent. `None` if [`start`] has not left them. Only `init` may call
+/// it, once, before it lets jobs run.
 fn read_variable(variable: &OsStr) -> Option<(File, File, i32)> {
     let mut numbers = variable.to_str()?.split(':').map(str::parse);
     let mut next = || numbers.next()?.ok();
     let [request, reply_to, parent]: [i32; 3] = [next()?, next()?, next()?];
+    let is_open_as = |descriptor: RawFd, name: &str| {
+        let link = fs::read_link(format!("/proc/self/fd/{descriptor}"));
+        descriptor > 2
+            && link.is_ok_and(|link| link.as_os_str().as_bytes().starts_with(name.as_bytes()))
+    };
+    if !is_open_as(request, &format!("/memfd:{REQUEST} ")) || !is_open_as(reply_to, "pipe:[") {
+        return None;
+    }
     let own = |descriptor: RawFd| {
-        let path = format!("/proc/self/fd/{descriptor}");
-        if descriptor < 3 || fs::symlink_metadata(path).is_err() {
-            return None;
-        }
-        // SAFETY: it is open, it is no standard stream, and at the start of `main` nothing else of this
-        // process has opened descriptors: it is one that the parent left for this purpose.
+        // SAFETY: it is open, and nothing of this process owns it. Only `start` makes a file of the request's name, and in
+        // this process it has not run: no job runs before `init`. So another process's `start` has left the file for this
+        // one, and with it the variable, which names the pipe that is left, too.
         let file = unsafe { File::from_raw_fd(descriptor) };
         // Not for commands.
         fcntl_setfd(&file, FdFlags::CLOEXEC).ok()?;
         Some(file)
     };
-    if request == reply_to {
-        return None;
-    }
     Some((own(request)?, own(reply_to)?, parent))
 }
 

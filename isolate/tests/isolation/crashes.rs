@@ -280,3 +280,26 @@ pub(crate) fn it_ends_with_its_parent() {
     }
     assert_eq!(closed, 1, "the process of the job goes on");
 }
+
+/// Another file at the request's number is not taken for it.
+pub(crate) fn a_forged_variable_is_named() {
+    for redirected in [
+        "3<&- 4<&-",
+        "3</dev/null 4>/dev/null",
+        "3</dev/null 4>&1",
+        "3<&0 4>&1",
+    ] {
+        let script = format!("exec /proc/{}/exe {redirected}", std::process::id());
+        let output = Command::new("/bin/sh")
+            .args(["-c", &script])
+            .env("REVOFF_ISOLATED_JOB", "3:4:1")
+            .output()
+            .expect("started");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{redirected}: {text}");
+        for words in ["REVOFF_ISOLATED_JOB is `3:4:1`", "unset it"] {
+            assert!(text.contains(words), "{redirected}: {text}");
+        }
+        assert_eq!(output.stdout, [], "{redirected}");
+    }
+}

@@ -74,6 +74,11 @@ const TESTS: &[Test] = &[
         System::isolates,
     ),
     (
+        "a_forged_variable_is_named",
+        crashes::a_forged_variable_is_named,
+        |_| true,
+    ),
+    (
         "it_ends_with_its_parent",
         crashes::it_ends_with_its_parent,
         System::isolates,
