@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 use revoff_isolate::Job;
 
-use self::mechanisms::System;
+use self::mechanisms::{Fits, System};
 
 /// All jobs.
 const JOBS: [Job; 4] = [
@@ -24,7 +24,7 @@ const JOBS: [Job; 4] = [
 ];
 
 /// The name and the function of a test, and whether it applies to a system.
-type Test = (&'static str, fn(), fn(System) -> bool);
+type Test = (&'static str, fn(), fn(&System) -> Fits);
 
 /// All tests.
 const TESTS: &[Test] = &[
@@ -76,7 +76,7 @@ const TESTS: &[Test] = &[
     (
         "a_forged_variable_is_named",
         crashes::a_forged_variable_is_named,
-        |_| true,
+        |_| Ok(()),
     ),
     (
         "it_ends_with_its_parent",
@@ -116,18 +116,25 @@ const TESTS: &[Test] = &[
     (
         "nothing_is_missing",
         mechanisms::nothing_is_missing,
-        |system| system.isolates() && system.missing().is_none(),
+        System::is_complete,
     ),
     (
         "without_namespaces",
         mechanisms::without_namespaces,
         System::landlock_alone,
     ),
-    ("without_landlock", mechanisms::without_landlock, |system| {
-        system.namespaces
-    }),
+    (
+        "without_mounts",
+        mechanisms::without_mounts,
+        System::has_choice,
+    ),
+    (
+        "without_landlock",
+        mechanisms::without_landlock,
+        System::namespaces,
+    ),
     ("without_root", mechanisms::without_root, System::is_root),
-    ("without_both", mechanisms::without_both, |_| true),
+    ("without_both", mechanisms::without_both, |_| Ok(())),
     (
         "without_filters",
         mechanisms::without_filters,
@@ -162,14 +169,11 @@ fn main() -> ExitCode {
             test();
             Ok::<_, Failed>(())
         };
-        let fits = fits(system);
-        if !fits {
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED {name}: this system lacks namespaces or landlock, or this user is not root"
-            );
+        let fits = fits(&system);
+        if let Err(reason) = &fits {
+            let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
         }
-        Trial::test(*name, run).with_ignored_flag(!fits)
+        Trial::test(*name, run).with_ignored_flag(fits.is_err())
     };
     let trials = TESTS.iter().map(trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -1,6 +1,9 @@
 //! Kernels that lack mechanisms: filters of the test's own refuse their system calls.
 
-use std::io;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -19,37 +22,71 @@ fn report(isolated: Isolated) -> Result<Vec<u8>, JobError> {
 }
 
 /// What the system itself has, found out without the crate.
-#[derive(Clone, Copy)]
 pub(crate) struct System {
-    pub(crate) namespaces: bool,
+    /// Or why not.
+    namespaces: Result<(), String>,
     /// Its version, which is positive where it is enabled.
     landlock: i64,
     is_root: bool,
 }
 
+/// Whether a test applies to a system, or why not.
+pub(crate) type Fits = Result<(), String>;
+
 impl System {
+    /// Whether there are namespaces.
+    pub(crate) fn namespaces(&self) -> Fits {
+        self.namespaces.clone()
+    }
+
     /// Whether landlock is enough without namespaces.
-    pub(crate) fn landlock_alone(self) -> bool {
-        self.landlock >= 3
+    pub(crate) fn landlock_alone(&self) -> Fits {
+        match self.landlock {
+            3.. => Ok(()),
+            1.. => Err(format!("landlock has version {}", self.landlock)),
+            _ => Err("no landlock".to_owned()),
+        }
     }
 
     /// Whether a process can be isolated.
-    pub(crate) fn isolates(self) -> bool {
-        self.namespaces || self.landlock_alone()
+    pub(crate) fn isolates(&self) -> Fits {
+        self.namespaces().or_else(|no_namespaces| {
+            let both = |no_landlock| format!("{no_namespaces}; {no_landlock}");
+            self.landlock_alone().map_err(both)
+        })
+    }
+
+    /// Whether a process can be isolated by both.
+    pub(crate) fn is_complete(&self) -> Fits {
+        self.namespaces()?;
+        match self.landlock {
+            1.. => Ok(()),
+            _ => Err("no landlock".to_owned()),
+        }
+    }
+
+    /// Whether a process can be isolated by either.
+    pub(crate) fn has_choice(&self) -> Fits {
+        self.namespaces()?;
+        self.landlock_alone()
     }
 
     /// What a sandbox lacks, if a process can be isolated.
-    pub(crate) fn missing(self) -> Option<Mechanism> {
-        match (self.namespaces, self.landlock > 0) {
-            (false, _) => Some(Mechanism::Namespaces),
-            (true, false) => Some(Mechanism::Landlock),
-            (true, true) => None,
+    pub(crate) fn missing(&self) -> Option<Mechanism> {
+        match (&self.namespaces, self.landlock > 0) {
+            (Err(_), _) => Some(Mechanism::Namespaces),
+            (Ok(()), false) => Some(Mechanism::Landlock),
+            (Ok(()), true) => None,
         }
     }
 
     /// Whether a process can be isolated, and this one may become another user's.
-    pub(crate) fn is_root(self) -> bool {
-        self.isolates() && self.is_root
+    pub(crate) fn is_root(&self) -> Fits {
+        self.isolates()?;
+        match self.is_root {
+            true => Ok(()),
+            false => Err("this user is not root".to_owned()),
+        }
     }
 
     pub(crate) fn look() -> Self {
@@ -59,23 +96,42 @@ impl System {
             let none = std::ptr::null::<libc::c_void>();
             libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, VERSION)
         };
+        // SAFETY: calls without arguments.
+        let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+        let maps = [
+            (c"/proc/self/setgroups", "deny".to_owned()),
+            (c"/proc/self/uid_map", format!("{user} {user} 1")),
+            (c"/proc/self/gid_map", format!("{group} {group} 1")),
+        ];
         let mut command = Command::new("true");
-        let namespaces = || {
-            // SAFETY: a call without pointers, on the only thread of a process that is about to execute another program.
-            match unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) } {
-                0 => Ok(()),
-                _ => Err(io::Error::last_os_error()),
-            }
-        };
-        // SAFETY: the function makes a system call only.
-        unsafe { command.pre_exec(namespaces) };
+        // SAFETY: the function makes system calls only.
+        unsafe { command.pre_exec(move || enter_namespaces(&maps)) };
+        let refused = |error: io::Error| format!("no namespaces: {error}");
         Self {
-            namespaces: command.status().is_ok_and(|status| status.success()),
+            namespaces: command.status().map(drop).map_err(refused),
             landlock: version,
-            // SAFETY: a call without arguments.
-            is_root: unsafe { libc::geteuid() } == 0,
+            is_root: user == 0,
         }
     }
+}
+
+/// The steps that a system may refuse: some allow a namespace of users, and give no rights in it.
+fn enter_namespaces(maps: &[(&CStr, String)]) -> io::Result<()> {
+    let is_ok = |result: libc::c_int| match result {
+        0.. => Ok(result),
+        _ => Err(io::Error::last_os_error()),
+    };
+    // SAFETY: a call without pointers, on the only thread of a process that is about to execute another program.
+    is_ok(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) })?;
+    for (path, text) in maps {
+        // SAFETY: the paths are strings that live until the calls return; nothing else owns the descriptor.
+        let mut file =
+            unsafe { File::from_raw_fd(is_ok(libc::open(path.as_ptr(), libc::O_WRONLY))?) };
+        file.write_all(text.as_bytes())?;
+    }
+    let (none, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+    // SAFETY: the path is a string, and the call needs no others.
+    is_ok(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) }).map(drop)
 }
 
 /// Calls a function on a thread for which, and for whose processes, these calls fail.
@@ -124,6 +180,18 @@ pub(crate) fn without_namespaces() {
         );
         assert!(text.contains("cannot be changed"), "{text}");
         incomplete("no namespaces");
+        probes::check(Some(Mechanism::Namespaces));
+        probes::check_grants(Some(Mechanism::Namespaces));
+    });
+}
+
+/// As with AppArmor's restriction of Ubuntu: there are namespaces of users, without rights.
+pub(crate) fn without_mounts() {
+    without(&[(libc::SYS_mount, libc::EPERM)], || {
+        let looked = System::look();
+        assert_eq!(looked.missing(), Some(Mechanism::Namespaces));
+        let text = reported(&Sandbox::new());
+        assert!(text.starts_with("Namespaces no namespaces ("), "{text}");
         probes::check(Some(Mechanism::Namespaces));
         probes::check_grants(Some(Mechanism::Namespaces));
     });
