@@ -24,7 +24,7 @@ use crate::options::{Command, Options};
 
 fn main() -> ExitCode {
     // First, before there are threads.
-    revoff_isolate::init(&[run::isolated::JOB]);
+    revoff_isolate::init(&run::isolated::JOBS);
     if let Err(error) = revoff_log::show(Some(output::SHOWN)) {
         return output::failed(&anyhow::anyhow!(error)).into();
     }

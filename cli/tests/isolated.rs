@@ -124,4 +124,13 @@ fn bad_input_is_refused() {
     let mut command = revoff();
     let ended = run(command.arg("devices").env("REVOFF_ISOLATED_JOB", "7:8:9"));
     assert_eq!(ended.code, Some(2), "{}", ended.stdout);
+    let words = "REVOFF_ISOLATED_JOB is `7:8:9`";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
+}
+
+/// Its driver is native code. Without a driver, the error is that of the process.
+#[test]
+fn a_device_is_opened_in_a_process_of_its_own() {
+    let words = "the isolated process of job `arch` failed: ";
+    run(revoff().args(["run", "--isolated", "--device", "cuda:99"])).refused(&[words, "cuda"]);
 }

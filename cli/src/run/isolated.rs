@@ -11,6 +11,7 @@ use anyhow::{Context, ensure};
 use clap::Parser;
 use revoff_host::device;
 use revoff_host::env::Env;
+use revoff_host::targets::DeviceArch;
 use revoff_isolate::{Isolated, Job, JobError, Sandbox};
 
 use super::Options;
@@ -23,8 +24,10 @@ enum CommandLine {
     Run(Options),
 }
 
-/// The job of the process.
-pub(crate) const JOB: Job = Job::new("run", serve);
+/// The jobs of the processes.
+pub(crate) const JOBS: [Job; 2] = [RUN, ARCH];
+const RUN: Job = Job::new("run", serve);
+const ARCH: Job = Job::new("arch", open_device);
 
 /// Variables that have the program write a file, or open a socket, of its own.
 const REFUSED: [&str; 2] = ["REVOFF_TRACE", "REVOFF_METRICS"];
@@ -57,16 +60,29 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             sandbox = grant(sandbox, arg)?;
         }
     } else {
-        let device = device::open(&options.device, &Env::read()?)?;
-        let image = options.program.image(&options.device, &device.arch())?;
+        let arch = || arch(&sandbox, &options.device);
+        let image = options.program.image(&options.device, arch)?;
         sandbox = options.program.limits().grant(sandbox.image(&image));
         program = image.into_os_string();
     }
-    let result = JOB.run(&sandbox.max_result(1), program.as_bytes())?;
+    let result = RUN.run(&sandbox.max_result(1), program.as_bytes())?;
     match result.as_slice() {
         [status] => Ok(*status),
         _ => anyhow::bail!("the isolated process sent no exit status"),
     }
+}
+
+/// The architecture of a device. A process of its own asks for it, since its driver is native code.
+fn arch(sandbox: &Sandbox, device: &str) -> anyhow::Result<DeviceArch> {
+    let name = ARCH.run(sandbox, device.as_bytes())?;
+    Ok(String::from_utf8(name)?.parse()?)
+}
+
+/// Runs in a process of its own, and returns the name of the device's architecture.
+fn open_device(isolated: Isolated) -> Result<Vec<u8>, JobError> {
+    let device = String::from_utf8(isolated.input)?;
+    let device = device::open(&device, &Env::read()?)?;
+    Ok(device.arch().to_string().into_bytes())
 }
 
 /// Grants access to the file of a parameter. One that is written exists from now on.

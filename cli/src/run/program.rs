@@ -135,7 +135,7 @@ pub(super) fn run(run: &super::Options, built: Option<&Path>) -> anyhow::Result<
     let runtime = builder.build()?;
     let image = match built {
         Some(image) => image.to_owned(),
-        None => options.image(device, &runtime.arch())?,
+        None => options.image(device, || Ok(runtime.arch()))?,
     };
     let is_restricted = run.isolated || options.limits.is_restricted();
     let services = options
@@ -149,11 +149,15 @@ pub(super) fn run(run: &super::Options, built: Option<&Path>) -> anyhow::Result<
 
 impl Options {
     /// The image that the options name, or that of the program, which is built for the device.
-    pub(super) fn image(&self, device: &str, device_arch: &DeviceArch) -> anyhow::Result<PathBuf> {
+    pub(super) fn image(
+        &self,
+        device: &str,
+        device_arch: impl FnOnce() -> anyhow::Result<DeviceArch>,
+    ) -> anyhow::Result<PathBuf> {
         if let Some(image) = &self.program {
             return Ok(image.clone());
         }
-        let (toolchain, target, source) = self.source.for_device(device, device_arch)?;
+        let (toolchain, target, source) = self.source.for_device(device, &device_arch()?)?;
         Ok(program::build(&toolchain, target, &source, self.bin.as_deref())?.image)
     }
 
