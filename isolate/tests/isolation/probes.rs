@@ -465,7 +465,7 @@ pub(crate) fn check_grants(missing: Option<Mechanism>) {
             (line("append", &read.join("old")), no_write),
             (line("create", &read.join("new")), no_write),
             (line("remove", &read.join("old")), no_write),
-            (line("list", &write), OK),
+            (line("list", write), OK),
             (line("append", &write.join("old")), OK),
             (line("create", &write.join("new")), OK),
             (
