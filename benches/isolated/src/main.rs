@@ -38,6 +38,9 @@ struct Times {
     kernel: f64,
 }
 
+/// A figure of a process.
+type Figure<'a> = dyn Fn(&Times) -> f64 + 'a;
+
 fn main() -> anyhow::Result<()> {
     revoff_isolate::init(&[LAUNCH]);
     let arguments = Arguments::parse();
@@ -71,7 +74,7 @@ fn main() -> anyhow::Result<()> {
     )?;
     let process = |times: &Times| times.process * 1e3;
     let rate = |times: &Times| calls as f64 / times.kernel / 1e3;
-    let rows: [(&str, &dyn Fn(&Times) -> f64); 2] = [
+    let rows: [(&str, &Figure<'_>); 2] = [
         ("start and end, ms", &process),
         ("thousand calls per second", &rate),
     ];
