@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::Arc;
 
 use revoff_isolate::{Error, Isolated, Job, JobError, Mechanism, Sandbox};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
@@ -24,14 +25,29 @@ fn report(isolated: Isolated) -> Result<Vec<u8>, JobError> {
 /// What the system itself has, found out without the crate.
 pub(crate) struct System {
     /// Or why not.
-    namespaces: Result<(), String>,
+    namespaces: Result<(), Lack>,
     /// Its version, which is positive where it is enabled.
     landlock: i64,
     is_root: bool,
 }
 
-/// Whether a test applies to a system, or why not.
-pub(crate) type Fits = Result<(), String>;
+/// What a system lacks for a test.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Lack {
+    #[error("no namespaces: {0}")]
+    Namespaces(Arc<io::Error>),
+    #[error("no landlock")]
+    Landlock,
+    #[error("landlock has version {0}")]
+    LandlockVersion(i64),
+    #[error("{0}; {1}")]
+    Both(Box<Lack>, Box<Lack>),
+    #[error("this user is not root")]
+    Root,
+}
+
+/// Whether a test applies to a system.
+pub(crate) type Fits = Result<(), Lack>;
 
 impl System {
     /// Whether there are namespaces.
@@ -43,15 +59,15 @@ impl System {
     pub(crate) fn landlock_alone(&self) -> Fits {
         match self.landlock {
             3.. => Ok(()),
-            1.. => Err(format!("landlock has version {}", self.landlock)),
-            _ => Err("no landlock".to_owned()),
+            version @ 1.. => Err(Lack::LandlockVersion(version)),
+            _ => Err(Lack::Landlock),
         }
     }
 
     /// Whether a process can be isolated.
     pub(crate) fn isolates(&self) -> Fits {
         self.namespaces().or_else(|no_namespaces| {
-            let both = |no_landlock| format!("{no_namespaces}; {no_landlock}");
+            let both = |no_landlock| Lack::Both(no_namespaces.into(), Box::new(no_landlock));
             self.landlock_alone().map_err(both)
         })
     }
@@ -61,7 +77,7 @@ impl System {
         self.namespaces()?;
         match self.landlock {
             1.. => Ok(()),
-            _ => Err("no landlock".to_owned()),
+            _ => Err(Lack::Landlock),
         }
     }
 
@@ -85,7 +101,7 @@ impl System {
         self.isolates()?;
         match self.is_root {
             true => Ok(()),
-            false => Err("this user is not root".to_owned()),
+            false => Err(Lack::Root),
         }
     }
 
@@ -106,7 +122,7 @@ impl System {
         let mut command = Command::new("true");
         // SAFETY: the function makes system calls only.
         unsafe { command.pre_exec(move || enter_namespaces(&maps)) };
-        let refused = |error: io::Error| format!("no namespaces: {error}");
+        let refused = |error: io::Error| Lack::Namespaces(Arc::new(error));
         Self {
             namespaces: command.status().map(drop).map_err(refused),
             landlock: version,
