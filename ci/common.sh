@@ -64,7 +64,8 @@ version_ge() {
 
 # need_tests LOG: fails if cargo test ran no test.
 need_tests() {
-    if ! grep -qE '^running [1-9][0-9]* tests?$' "$1"; then
+    # Tests that a machine cannot run are ignored, and counted among those that are running.
+    if ! grep -qE '[^0-9][1-9][0-9]* passed' "$1"; then
         echo "no test ran: that is no pass"
         return 1
     fi

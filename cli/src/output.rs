@@ -91,16 +91,18 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Sends an exit status to the process that waits for this one, if this one is isolated. The caller ends it.
-pub(crate) fn send_status(status: u8) {
-    // A parent that is gone does not need it.
-    let _ = revoff_isolate::send_result(&[status]);
+/// Ends the process immediately, with its threads and what the device still does.
+pub(crate) fn exit_at_once(status: i32) -> ! {
+    revoff_host::telemetry::end();
+    // To the process that waits for this one, if this one is isolated. One that is gone does not need it.
+    let _ = revoff_isolate::send_result(&[status.to_le_bytes()[0]]);
+    // SAFETY: ends the process without destructors and exit handlers, which may not run beside device threads. They have
+    // nothing to save: services buffer no output, and timeline and metrics have ended.
+    unsafe { libc::_exit(status) }
 }
 
 /// Ends the command immediately, without waiting for kernels.
 pub(crate) fn abandon(message: &str) -> ! {
     say(message);
-    send_status(KERNEL_FAILED);
-    // SAFETY: ends the process without destructors and exit handlers, which have nothing to save.
-    unsafe { libc::_exit(KERNEL_FAILED.into()) }
+    exit_at_once(KERNEL_FAILED.into())
 }

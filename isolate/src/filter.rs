@@ -37,6 +37,8 @@ const PROCESSES: &[i64] = &[
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
+    // Linux signals the foreground or background group of a terminal, whose members do not choose that.
+    libc::SYS_setpgid,
     // Its thread's process cannot be checked. The GNU C library does without it.
     libc::SYS_tkill,
 ];
@@ -184,11 +186,13 @@ const CLONE_NEW: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
 
-/// Of Linux's `asm-generic/sockios.h`.
+/// Of Linux's `asm-generic/sockios.h` and `asm-generic/ioctls.h`.
 const FIOSETOWN: u64 = 0x8901;
+const FIOASYNC: u64 = 0x5452;
 const SIOCSPGRP: u64 = 0x8902;
 
 /// Of `asm-generic/fcntl.h`.
+const F_SETSIG: libc::c_int = 10;
 const F_SETOWN_EX: libc::c_int = 15;
 
 /// The flags of `open` with which it has a mode. Only this bit of `O_TMPFILE` is its own.
@@ -237,6 +241,7 @@ const REFUSED_WITH_GPUS: &[u64] = &[
     libc::TCSETAW,
     libc::TCSETAF,
     FIOSETOWN,
+    FIOASYNC,
     SIOCSPGRP,
     FS_IOC_SETFLAGS,
     FS_IOC_FSSETXATTR,
@@ -255,22 +260,19 @@ const IOPRIO_WHO_PROCESS: u64 = 1;
 ///
 /// # Errors
 /// The system's answer, where it has no such filters.
-pub(crate) fn install(policy: Policy) -> Result<(), String> {
-    let failed = |error: seccompiler::Error| error.to_string();
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let refused = refused_calls(policy).map_err(|error| error.to_string())?;
+pub(crate) fn install(policy: Policy) -> Result<(), seccompiler::Error> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let refused = refused_calls(policy)?;
     let attributes = ATTRIBUTES.iter().filter(|_| !policy.namespaces);
     let unknown = UNKNOWN.iter().chain(attributes);
     let unknown = unknown.map(|call| (*call, Vec::new())).collect();
     for (calls, error) in [(unknown, libc::ENOSYS), (refused, libc::EPERM)] {
         let action = SeccompAction::Errno(error.unsigned_abs());
         let filter = SeccompFilter::new(calls, SeccompAction::Allow, action, arch);
-        let program: BpfProgram = filter
-            .and_then(TryInto::try_into)
-            .map_err(|error| error.to_string())?;
-        apply_filter(&program).map_err(failed)?;
+        let program: BpfProgram = filter?.try_into()?;
+        apply_filter(&program)?;
     }
-    apply_filter(&without_newer()).map_err(failed)
+    apply_filter(&without_newer())
 }
 
 /// Refuses the calls after [`NEWEST`].
@@ -356,9 +358,19 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
             refuse_if(call, &[(0, Ne, pid)])?;
         }
     }
-    for command in [libc::F_SETOWN, F_SETOWN_EX] {
+    // Events of a descriptor send signals, of a terminal to its group, whatever landlock says.
+    for command in [
+        libc::F_SETOWN,
+        F_SETOWN_EX,
+        F_SETSIG,
+        libc::F_NOTIFY,
+        libc::F_SETLEASE,
+    ] {
         refuse_if(libc::SYS_fcntl, &[(1, Eq, command as u64)])?;
     }
+    let (set_flags, asynchronous) = (libc::F_SETFL as u64, libc::O_ASYNC as u64);
+    let by_signals = (2, MaskedEq(asynchronous), asynchronous);
+    refuse_if(libc::SYS_fcntl, &[(1, Eq, set_flags), by_signals])?;
     if policy.gpus {
         for request in REFUSED_WITH_GPUS {
             refuse_if(libc::SYS_ioctl, &[(1, Eq, *request)])?;

@@ -4,11 +4,15 @@
 //! memory overwritten (Open MPI 4.1.4). What kernels call, and with how much, is theirs to choose. So ranks first compare
 //! what they begin, by a call of MPI that is always the same.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use revoff_fn::zerocopy::FromBytes;
 
 use crate::communication::Communication;
 use crate::communicator::Communicator;
 use crate::error::MpiError;
+use crate::progress::Command;
 use crate::request::{Buffer, Request};
 use crate::run_to_end::RunToEnd;
 use crate::session::Shared;
@@ -38,7 +42,8 @@ impl Shared {
         let (turn, communicator) = (self.collectives.take(), self.communicator);
         let reserved = self.kept().reserve(memory(what));
         let memory = reserved.and_then(|reserved| Ok((buffers()?, reserved)));
-        RunToEnd::new(&self.thread, async move {
+        let agreed = Arc::clone(&self.agreed);
+        RunToEnd::new(&self.thread, Command::AbandonedCollective, async move {
             turn.wait().await;
             let own = words(what, (datatype, operation), memory.is_ok());
             let both = [own, own.map(|word| !word)].concat();
@@ -47,11 +52,30 @@ impl Shared {
             if !are_equal(own, compared.last())? {
                 return Err(MpiError::Disagreement { what });
             }
+            // Until this has ended, the other ranks rely on this one.
+            let _agreed = Agreed::new(agreed);
             match begin(&communicator, buffers)? {
                 Some(request) => Ok(request.done().await?.1),
                 None => Ok(vec![]),
             }
         })
+    }
+}
+
+/// A collective function that all ranks have agreed on, until it has ended, in a count of these.
+struct Agreed(Arc<AtomicU32>);
+
+impl Agreed {
+    fn new(count: Arc<AtomicU32>) -> Self {
+        // Relaxed, also below: the thread that reads it before the end of MPI then polls all calls itself.
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Agreed {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -74,9 +98,10 @@ fn words(what: Communication, (datatype, operation): (u32, u32), has_memory: boo
             bytes,
         } => (2, root, bytes),
         Communication::Reduce { root: None, bytes } => (3, 0, bytes),
-        Communication::Send { .. } | Communication::Receive { .. } | Communication::Init => {
-            unreachable!("one rank does this")
-        }
+        Communication::Send { .. }
+        | Communication::Receive { .. }
+        | Communication::Init
+        | Communication::Finish => unreachable!("no function of kernels, or one of a single rank"),
     };
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     [

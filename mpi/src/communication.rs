@@ -44,6 +44,8 @@ pub enum Communication {
     },
     /// Starting MPI.
     Init,
+    /// Ending MPI.
+    Finish,
 }
 
 impl fmt::Display for Communication {
@@ -78,6 +80,7 @@ impl fmt::Display for Communication {
                 None => write!(f, "reducing {} to all ranks", count(bytes)),
             },
             Self::Init => f.write_str("starting MPI"),
+            Self::Finish => f.write_str("ending MPI"),
         }
     }
 }

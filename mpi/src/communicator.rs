@@ -74,7 +74,7 @@ impl Communicator {
             Communication::Receive { from, tag, .. } => (not_any(from), not_any(tag)),
             Communication::Broadcast { root, .. } => (Some(root), None),
             Communication::Reduce { root, .. } => (root, None),
-            Communication::Barrier | Communication::Init => (None, None),
+            Communication::Barrier | Communication::Init | Communication::Finish => (None, None),
         };
         let (size, max) = (self.size, self.max_tag);
         if rank.is_some_and(|rank| rank >= size) {
@@ -146,6 +146,14 @@ impl Communicator {
                     request,
                 )
             }
+        })
+    }
+
+    /// Begins a barrier.
+    pub(crate) fn barrier(&self) -> Result<Request, MpiError> {
+        Request::begin(Communication::Barrier, vec![], |_, request| {
+            // SAFETY: MPI sets the request, which has no memory.
+            unsafe { ffi::MPI_Ibarrier(self.raw, request) }
         })
     }
 

@@ -1,6 +1,8 @@
-//! Messages that are too long for their receives.
+//! Messages that nobody gets, such as those that are too long for their receives.
 
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use crate::communication::Communication;
@@ -10,11 +12,29 @@ use crate::turns::Turn;
 
 /// Receives a message that nobody gets, so that its sender can go on and MPI can end.
 ///
-/// Messages have up to 2 GiB, which kernels choose: one is received at a time, so there is memory for one.
-pub(crate) async fn discard(communicator: Communicator, turn: Turn, message: Arrived) {
+/// Messages have up to 2 GiB, which kernels choose: one is received at a time, so there is memory for one. `lacking` is its
+/// length while there is none: there may be some later.
+pub(crate) async fn discard(
+    communicator: Communicator,
+    turn: Turn,
+    message: Arrived,
+    lacking: Arc<AtomicUsize>,
+) {
     turn.wait().await;
-    // If there is none, there may be some later.
-    let sink = poll_fn(|_| Sink::new(message.bytes).map_or(Poll::Pending, Poll::Ready)).await;
+    // Relaxed: a number alone, which this changes in its turn.
+    let set = |bytes| lacking.swap(bytes, Ordering::Relaxed);
+    let sink = poll_fn(|_| {
+        let bytes = message.bytes;
+        let Some(sink) = Sink::new(bytes) else {
+            if set(bytes) == 0 {
+                tracing::warn!(bytes, "no memory to discard a message: its sender waits");
+            }
+            return Poll::Pending;
+        };
+        set(0);
+        Poll::Ready(sink)
+    });
+    let sink = sink.await;
     let what = Communication::Receive {
         from: message.source.from,
         tag: message.source.tag,
@@ -25,6 +45,6 @@ pub(crate) async fn discard(communicator: Communicator, turn: Turn, message: Arr
         Err(error) => Err(error),
     };
     if let Err(error) = received {
-        tracing::warn!(%error, "a message that is too long is not received");
+        tracing::warn!(%error, "a message that nobody gets is not received");
     }
 }

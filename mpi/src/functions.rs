@@ -12,6 +12,7 @@ use crate::collective::Collective;
 use crate::communication::Communication;
 use crate::error::MpiError;
 use crate::on_device;
+use crate::progress::Command;
 use crate::receives::Receive;
 use crate::request::{Buffer, Words};
 use crate::run_to_end::RunToEnd;
@@ -195,10 +196,14 @@ impl Shared {
     ) -> Result<Sending, MpiError> {
         let reserved = self.kept().reserve(bytes as u64)?;
         let request = self.communicator.send(to, tag, bytes, buffer)?;
-        Ok(RunToEnd::new(&self.thread, async move {
-            let _reserved = reserved;
-            request.done().await.map(drop)
-        }))
+        Ok(RunToEnd::new(
+            &self.thread,
+            Command::Abandoned,
+            async move {
+                let _reserved = reserved;
+                request.done().await.map(drop)
+            },
+        ))
     }
 
     /// Checks a send before what precedes it begins.

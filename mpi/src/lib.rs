@@ -33,7 +33,8 @@
 //! | `functions` | the host functions |
 //! | `on_device`, `gpu_memory` | their calls with messages in device memory, which MPI accesses itself |
 //! | `matching` | which receive gets which message |
-//! | `receives`, `discard` | receives and their messages; messages that are too long for them |
+//! | `receives`, `discard` | receives and their messages; messages that nobody gets |
+//! | `drain` | ends all communications before MPI ends |
 //! | `collective`, `turns` | collective functions, one after the other |
 //! | `kept` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
@@ -46,6 +47,7 @@ mod collective;
 mod communication;
 mod communicator;
 mod discard;
+mod drain;
 mod element;
 mod error;
 mod functions;

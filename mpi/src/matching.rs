@@ -86,6 +86,12 @@ impl<R, M> Matching<R, M> {
         self.receives.remove(&number).map(|(_, receive)| receive)
     }
 
+    /// Removes and returns all messages.
+    pub(crate) fn remove_messages(&mut self) -> impl Iterator<Item = M> + use<R, M> {
+        let messages = mem::take(&mut self.messages).into_iter();
+        messages.map(|(_, message)| message)
+    }
+
     /// Removes all receives, with their numbers.
     pub(crate) fn remove_all(&mut self) -> impl Iterator<Item = (u64, R)> + use<R, M> {
         let receives = mem::take(&mut self.receives).into_iter();
@@ -160,6 +166,9 @@ mod tests {
         assert_eq!(found, Some((second, "second", "came")));
         let (third, _) = matching.begin(source(3, 3), "third");
         assert!(matching.remove_all().eq([(third, "third")]));
+        assert_eq!(matching.come(source(4, 4), "unreceived"), None);
+        assert!(matching.remove_messages().eq(["unreceived"]));
+        assert!(matching.remove_messages().eq([""; 0]));
         assert!(!matching.has_receives());
     }
 }

@@ -22,8 +22,10 @@ const LONG_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) enum Command {
     /// A call of a kernel.
     Call(BoxFuture<'static, ()>),
-    /// To finish a call that was given up.
+    /// To finish a message of a call that was given up.
     Abandoned(BoxFuture<'static, ()>),
+    /// To finish a collective function of a call that was given up. Other ranks may never take part.
+    AbandonedCollective(BoxFuture<'static, ()>),
     /// A message that nobody gets, whose sender waits.
     Discard(BoxFuture<'static, ()>),
     /// MPI shall end.
@@ -38,20 +40,52 @@ pub(crate) fn is_done(call: &mut BoxFuture<'static, ()>) -> bool {
     catch_unwind(poll).map_or(true, |polled| polled.is_ready())
 }
 
-/// Polls calls until it gets [`Command::Finish`], or until there is no sender of messages any more. Returns whether it got
-/// that. Calls that wait then are given up; messages are discarded first, since their senders may have to finish as well.
+/// What is left of calls that have ended: other ranks may wait for it.
+#[derive(Default)]
+pub(crate) struct Rest {
+    /// Messages, of which some are discarded.
+    pub(crate) messages: Vec<BoxFuture<'static, ()>>,
+    pub(crate) collectives: Vec<BoxFuture<'static, ()>>,
+}
+
+impl Rest {
+    /// Adds what is left at the end of MPI.
+    pub(crate) fn add(&mut self, command: Command) {
+        match command {
+            Command::Abandoned(rest) | Command::Discard(rest) => self.messages.push(rest),
+            Command::AbandonedCollective(rest) => self.collectives.push(rest),
+            Command::Call(_) | Command::Finish => {}
+        }
+    }
+
+    /// Polls all; returns whether something is finished.
+    pub(crate) fn poll(&mut self) -> bool {
+        let is_any_done = poll_all(&mut self.messages);
+        poll_all(&mut self.collectives) || is_any_done
+    }
+}
+
+/// Polls calls, and removes the finished ones; returns whether there are such.
+fn poll_all(calls: &mut Vec<BoxFuture<'static, ()>>) -> bool {
+    let before = calls.len();
+    calls.retain_mut(|call| !is_done(call));
+    calls.len() < before
+}
+
+/// Polls calls until it gets [`Command::Finish`], or until there is no sender of messages any more. If it got that, it gives
+/// up calls that wait, and returns the rest.
 ///
 /// `progress` precedes each round of polls. It returns the messages to discard.
 pub(crate) fn run(
     messages: &Receiver<Command>,
     progress: impl Fn() -> Vec<BoxFuture<'static, ()>>,
-) -> bool {
-    let (mut waiting, mut discards, mut abandoned) = (vec![], vec![], vec![]);
+) -> Option<Rest> {
+    let (mut waiting, mut discards, mut abandoned) = (vec![], vec![], Rest::default());
     let mut eager_until = Instant::now();
     loop {
         let message = match (
             waiting.is_empty() && discards.is_empty(),
-            abandoned.is_empty(),
+            abandoned.messages.is_empty() && abandoned.collectives.is_empty(),
         ) {
             (true, true) => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             _ if Instant::now() < eager_until => {
@@ -66,33 +100,28 @@ pub(crate) fn run(
                 waiting.push(call);
                 true
             }
-            Ok(Command::Abandoned(future)) => {
-                abandoned.push(future);
-                true
-            }
             Ok(Command::Discard(future)) => {
                 discards.push(future);
                 true
             }
             Ok(Command::Finish) => {
-                drop(waiting);
-                while !discards.is_empty() {
-                    discards.retain_mut(|discard| !is_done(discard));
-                    thread::yield_now();
-                }
-                return true;
+                abandoned.messages.append(&mut discards);
+                return Some(abandoned);
+            }
+            Ok(command) => {
+                abandoned.add(command);
+                true
             }
             Err(RecvTimeoutError::Timeout) => false,
-            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Disconnected) => return None,
         };
         discards.extend(progress());
-        let mut is_any_done = false;
-        for calls in [&mut waiting, &mut discards, &mut abandoned] {
-            let before = calls.len();
-            calls.retain_mut(|call| !is_done(call));
-            is_any_done |= calls.len() < before;
-        }
-        if is_new || is_any_done {
+        let is_done = [
+            poll_all(&mut waiting),
+            poll_all(&mut discards),
+            abandoned.poll(),
+        ];
+        if is_new || is_done.contains(&true) {
             eager_until = Instant::now() + EAGER;
         }
     }
@@ -102,32 +131,35 @@ pub(crate) fn run(
 mod tests {
     use std::future::poll_fn;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::mpsc::channel;
     use std::task::Poll;
 
     use super::*;
 
     #[test]
-    fn messages_are_discarded_before_the_end() {
+    fn all_but_calls_is_left_at_the_end() {
         let (sender, messages) = channel();
-        let polls = Arc::<AtomicU32>::default();
-        let counted = Arc::clone(&polls);
-        let discard = poll_fn(move |_| match counted.fetch_add(1, Ordering::Relaxed) {
-            5 => Poll::Ready(()),
-            _ => Poll::Pending,
+        // Futures that never end, of which the references that are left tell whether they are dropped.
+        let owned: [Arc<()>; 4] = Default::default();
+        let [call, collective, message, discard] = owned.each_ref().map(|owned| {
+            let owned = Arc::clone(owned);
+            let never = poll_fn(move |_| {
+                let _ = &owned;
+                Poll::Pending
+            });
+            Box::pin(never) as BoxFuture<'static, ()>
         });
-        let never = || Box::pin(poll_fn(|_| Poll::Pending));
         for message in [
-            Command::Call(never()),
-            Command::Abandoned(never()),
-            Command::Discard(Box::pin(discard)),
+            Command::Call(call),
+            Command::AbandonedCollective(collective),
+            Command::Abandoned(message),
+            Command::Discard(discard),
             Command::Finish,
         ] {
             sender.send(message).expect("it is received below");
         }
-        assert!(run(&messages, Vec::new));
-        // Relaxed, here and above: a number that one thread counts.
-        assert_eq!(polls.load(Ordering::Relaxed), 6);
+        let rest = run(&messages, Vec::new).expect("it ends by the command");
+        assert_eq!(owned.each_ref().map(Arc::strong_count), [1, 2, 2, 2]);
+        assert_eq!((rest.messages.len(), rest.collectives.len()), (2, 1));
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -31,8 +32,10 @@ const BATCH: u32 = 64;
 pub(crate) struct Receives {
     communicator: Communicator,
     queues: Mutex<Queues>,
-    /// The turns of messages that are too long.
+    /// The turns of messages that are discarded.
     discards: Arc<Turns>,
+    /// Bytes of the message that is to be discarded, and that there is no memory for; 0 if there is none.
+    lacking: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
@@ -93,6 +96,7 @@ impl Receives {
             communicator,
             queues: Mutex::default(),
             discards: Arc::default(),
+            lacking: Arc::default(),
         })
     }
 
@@ -157,10 +161,34 @@ impl Receives {
         lost.into_iter().map(|lost| self.discard(lost)).collect()
     }
 
+    /// The messages that no receive gets any more, to discard. This thread alone calls MPI.
+    ///
+    /// # Errors
+    /// MPI fails.
+    pub(crate) fn unreceived(&self) -> Result<Vec<BoxFuture<'static, ()>>, MpiError> {
+        let mut messages: Vec<_> = self.lock().matching.remove_messages().collect();
+        let failed = |code| MpiError::of(Communication::Finish, code);
+        while let Some(message) = self.communicator.next_message().map_err(failed)? {
+            messages.push(message);
+        }
+        let lost = messages.into_iter().map(|message| Lost {
+            message,
+            memory: None,
+        });
+        Ok(lost.map(|lost| self.discard(lost)).collect())
+    }
+
     fn discard(&self, Lost { message, memory }: Lost) -> BoxFuture<'static, ()> {
         drop(memory);
         let turn = self.discards.take();
-        Box::pin(discard(self.communicator, turn, message))
+        let lacking = Arc::clone(&self.lacking);
+        Box::pin(discard(self.communicator, turn, message, lacking))
+    }
+
+    /// The length of a message that waits for memory, to be discarded.
+    pub(crate) fn lacking(&self) -> Option<usize> {
+        // Relaxed: a number alone.
+        Some(self.lacking.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queues> {
@@ -200,7 +228,7 @@ impl Receive {
             },
         );
         let request = matched.await?;
-        RunToEnd::new(&self.thread, request.done()).await
+        RunToEnd::new(&self.thread, Command::Abandoned, request.done()).await
     }
 
     /// Whether the message is received in memory of a device for which `is_it` is true.
@@ -226,7 +254,8 @@ impl Drop for Receive {
         // Without the lock: a device frees its memory.
         drop(waiting);
         if let Some(Ok(request)) = matched {
-            drop(RunToEnd::new(&self.thread, request.done()));
+            let rest = RunToEnd::new(&self.thread, Command::Abandoned, request.done());
+            drop(rest);
         }
     }
 }

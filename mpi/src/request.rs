@@ -199,6 +199,11 @@ impl Request {
         }
     }
 
+    /// Whether MPI has finished. Then this is not called again.
+    pub(crate) fn is_done(&mut self) -> Result<bool, MpiError> {
+        self.test().map(|status| status.is_some())
+    }
+
     /// Waits until MPI has finished; returns what was received, and the memory.
     pub(crate) async fn done(mut self) -> Result<(Received, Vec<Buffer>), MpiError> {
         let status = poll_fn(|_| match self.test() {

@@ -8,6 +8,9 @@ use revoff_fn::BoxFuture;
 
 use crate::progress::Command;
 
+/// The command to finish a future that is dropped before its end.
+type Abandon = fn(BoxFuture<'static, ()>) -> Command;
+
 /// A future that owns memory which MPI uses, or has a part in a collective function.
 ///
 /// If this is dropped before its end, such as by the abort of a launch, the thread `mpi` polls it to its end.
@@ -15,16 +18,19 @@ pub(crate) struct RunToEnd<T: Send + 'static> {
     /// `None` at its end, or after a panic.
     future: Option<BoxFuture<'static, T>>,
     thread: Sender<Command>,
+    abandon: Abandon,
 }
 
 impl<T: Send + 'static> RunToEnd<T> {
     pub(crate) fn new(
         thread: &Sender<Command>,
+        abandon: Abandon,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Self {
         Self {
             future: Some(Box::pin(future)),
             thread: thread.clone(),
+            abandon,
         }
     }
 }
@@ -50,7 +56,7 @@ impl<T: Send + 'static> Drop for RunToEnd<T> {
         if let Some(future) = self.future.take() {
             let rest = Box::pin(async move { drop(future.await) });
             // If the thread has ended, so has MPI, or the program ends without that: the future is dropped.
-            let _ = self.thread.send(Command::Abandoned(rest));
+            let _ = self.thread.send((self.abandon)(rest));
         }
     }
 }
@@ -85,7 +91,7 @@ mod tests {
     fn a_dropped_future_is_polled_to_its_end() {
         let (thread, messages) = channel();
         let (count, future) = counting(5);
-        let rest = RunToEnd::new(&thread, future);
+        let rest = RunToEnd::new(&thread, Command::Abandoned, future);
         let mut call: BoxFuture<'static, ()> = Box::pin(async move { drop(rest.await) });
         assert!(!is_done(&mut call) && !is_done(&mut call));
         drop(call);
@@ -95,7 +101,8 @@ mod tests {
             thread::yield_now();
         }
         drop(thread);
-        assert!(!polls.join().expect("it does not panic"));
+        let rest = polls.join().expect("it does not panic");
+        assert!(rest.is_none());
         assert_eq!(count.load(Ordering::Relaxed), 5);
     }
 
@@ -103,7 +110,7 @@ mod tests {
     fn a_future_that_has_ended_is_left_alone() {
         let (thread, messages) = channel();
         let (_, future) = counting(1);
-        let ended = RunToEnd::new(&thread, future);
+        let ended = RunToEnd::new(&thread, Command::Abandoned, future);
         let mut call: BoxFuture<'static, ()> = Box::pin(async move { drop(ended.await) });
         assert!(is_done(&mut call));
         drop(call);

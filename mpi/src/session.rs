@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::c_int;
 use std::mem::{self, ManuallyDrop};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, Builder, JoinHandle};
@@ -20,10 +20,11 @@ use revoff_fn::BoxFuture;
 
 use crate::communication::Communication;
 use crate::communicator::Communicator;
+use crate::drain::drain;
 use crate::error::MpiError;
 use crate::gpu_memory::{GpuMemory, Setting};
 use crate::kept::{Kept, Reserved};
-use crate::progress::{Command, is_done, run};
+use crate::progress::{Command, Rest, is_done, run};
 use crate::receives::{Receive, Receives};
 use crate::run_to_end::RunToEnd;
 use crate::turns::Turns;
@@ -39,7 +40,7 @@ const INLINE: Duration = Duration::from_micros(200);
 ///
 /// A program that ends without [`finish`](Self::finish) leaves MPI as it is, and `mpirun` ends the other ranks.
 pub struct Mpi {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Result<(), MpiError>>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) receives: Arc<Receives>,
     /// The turns of collective functions.
     pub(crate) collectives: Arc<Turns>,
+    /// How many of them all ranks have agreed on, and have not ended.
+    pub(crate) agreed: Arc<AtomicU32>,
     /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
     /// thread, and many of them would delay other calls.
     inline: Mutex<()>,
@@ -99,12 +102,18 @@ impl Mpi {
         let thread = Builder::new().name("mpi".to_owned());
         let thread = thread
             .spawn(move || match begin(threading) {
-                Ok((universe, communicator, is_thread_multiple)) => {
+                Ok(Started {
+                    universe,
+                    communicator,
+                    last,
+                    is_thread_multiple,
+                }) => {
                     let receives = Receives::new(communicator);
                     let shared = Arc::new(Shared {
                         communicator,
                         receives: Arc::clone(&receives),
                         collectives: Arc::default(),
+                        agreed: Arc::default(),
                         gpu_memory: GpuMemory::query(setting),
                         is_thread_multiple,
                         thread: to_thread,
@@ -115,9 +124,12 @@ impl Mpi {
                     });
                     let weak = Arc::downgrade(&shared);
                     let _ = started.send(Ok(shared));
-                    serve(universe, &messages, &receives, || weak.upgrade());
+                    serve(universe, last, &messages, &receives, || weak.upgrade())
                 }
-                Err(error) => drop(started.send(Err(error))),
+                Err(error) => {
+                    let _ = started.send(Err(error));
+                    Ok(())
+                }
             })
             .map_err(MpiError::Thread)?;
         let shared = is_started.recv().map_err(|_| MpiError::Panicked)??;
@@ -142,15 +154,16 @@ impl Mpi {
         self.shared.is_thread_multiple
     }
 
-    /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up; but MPI itself may
-    /// wait until messages that are sent are received, for ever if no rank does.
+    /// Ends MPI, when all ranks have called this. Requests that no kernel has waited for are given up, and messages that
+    /// no kernel has received are discarded.
     ///
     /// # Errors
-    /// The thread that calls MPI has panicked.
+    /// The thread that calls MPI has panicked, MPI fails, or there is no memory for a message that is discarded. MPI has
+    /// not ended then: end the program, so that `mpirun` ends the others.
     pub fn finish(self) -> Result<(), MpiError> {
         let sent = self.shared.thread.send(Command::Finish);
         sent.map_err(|_| MpiError::Panicked)?;
-        self.thread.join().map_err(|_| MpiError::Panicked)
+        self.thread.join().map_err(|_| MpiError::Panicked)?
     }
 }
 
@@ -158,13 +171,16 @@ impl Shared {
     /// Polls a call until it is finished: here, or on the thread that polls.
     pub(crate) fn run(&self, mut call: BoxFuture<'static, ()>) {
         let _calling = self.calling.read().unwrap_or_else(PoisonError::into_inner);
-        // After the end, a call is ready at once.
-        let may_begin = self.is_thread_multiple || self.check().is_err();
-        let is_finished = may_begin
-            && match self.inline.try_lock() {
-                Ok(_inline) => self.is_done_soon(&mut call),
-                Err(_) => is_done(&mut call),
-            };
+        // After the end, a call fails at once, or when its data is there, without MPI.
+        let is_finished = if self.check().is_err() {
+            is_done(&mut call)
+        } else if !self.is_thread_multiple {
+            false
+        } else if let Ok(_inline) = self.inline.try_lock() {
+            self.is_done_soon(&mut call)
+        } else {
+            is_done(&mut call)
+        };
         if !is_finished {
             // If the thread has ended, the call is dropped, and fails.
             let _ = self.thread.send(Command::Call(call));
@@ -203,19 +219,31 @@ impl Shared {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives up the calls that wait, and the requests that nobody waits for. No call begins any more.
-    fn end(&self, messages: &Receiver<Command>) {
+    /// Gives up the calls that wait, and the requests that nobody waits for; what is left of them is added to `rest`. No call
+    /// begins any more.
+    fn end(&self, messages: &Receiver<Command>, rest: &mut Rest) {
         let calling = self.calling.write().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: see `check`.
         self.has_ended.store(true, Ordering::Relaxed);
         drop(calling);
-        messages.try_iter().for_each(drop);
+        // What is left of them is among the messages then, and so is what is left of calls that are dropped meanwhile.
         self.kept().clear();
+        messages.try_iter().for_each(|command| rest.add(command));
     }
 }
 
-/// Starts MPI on this thread: all ranks, and whether all threads may call it.
-fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiError> {
+/// MPI on the thread that has started it.
+struct Started {
+    universe: Universe,
+    communicator: Communicator,
+    /// For the barrier before the end.
+    last: Communicator,
+    /// Whether all threads may call it.
+    is_thread_multiple: bool,
+}
+
+/// Starts MPI on this thread.
+fn begin(threading: Threading) -> Result<Started, MpiError> {
     let started = mpi::initialize_with_threading(threading);
     let (universe, provided) = started.ok_or(MpiError::Started)?;
     if provided < Threading::Funneled {
@@ -249,8 +277,18 @@ fn begin(threading: Threading) -> Result<(Universe, Communicator, bool), MpiErro
     if code != 0 {
         return Err(MpiError::of(Communication::Init, code));
     }
-    let is_thread_multiple = threading == Threading::Multiple && provided == Threading::Multiple;
-    Ok((universe, communicator, is_thread_multiple))
+    let mut last = communicator;
+    // SAFETY: a communicator of all ranks, which all of them copy, with its handler of errors. MPI sets the other one.
+    let code = unsafe { ffi::MPI_Comm_dup(communicator.raw, &mut last.raw) };
+    if code != 0 {
+        return Err(MpiError::of(Communication::Init, code));
+    }
+    Ok(Started {
+        universe,
+        communicator,
+        last,
+        is_thread_multiple: threading == Threading::Multiple && provided == Threading::Multiple,
+    })
 }
 
 /// The largest tag, which MPI has as an attribute of communicators.
@@ -284,16 +322,19 @@ fn library() -> String {
 /// Runs calls until MPI shall end.
 fn serve(
     universe: Universe,
+    last: Communicator,
     messages: &Receiver<Command>,
     receives: &Receives,
     shared: impl Fn() -> Option<Arc<Shared>>,
-) {
+) -> Result<(), MpiError> {
     // Without `finish`, or after a panic, MPI does not end: a rank that fails must not wait for the others here.
     let universe = ManuallyDrop::new(universe);
-    if run(messages, || receives.progress()) {
-        if let Some(shared) = shared() {
-            shared.end(messages);
-        }
+    if let Some(mut rest) = run(messages, || receives.progress())
+        && let Some(shared) = shared()
+    {
+        shared.end(messages, &mut rest);
+        drain(last, receives, &shared.agreed, rest)?;
         drop(ManuallyDrop::into_inner(universe));
     }
+    Ok(())
 }

@@ -32,7 +32,7 @@ pub(crate) enum Fault {
     /// The array has elements of another type.
     #[error(
         "an array of `{found}` does not fit {declared}, which takes {expected}: convert it, \
-         `.astype({expected})`"
+         `.astype({expected})`, and keep the copy, where results go"
     )]
     DataType {
         found: String,
@@ -46,10 +46,14 @@ pub(crate) enum Fault {
     )]
     NotContiguous { is_written: bool },
     /// The array's memory is not aligned for its type.
-    #[error("the array is not aligned for its type: pass a copy, `.copy()`")]
+    #[error(
+        "the array is not aligned for its type: pass a copy, `.copy()`, and keep it, where results go"
+    )]
     NotAligned,
     /// The array is to be written.
-    #[error("the array is read-only, and results go there: pass a writable one, `.copy()`")]
+    #[error(
+        "the array is read-only, and results go there: pass a writable copy, `.copy()`, and keep it"
+    )]
     ReadOnly,
     /// The array has another shape.
     #[error(

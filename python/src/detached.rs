@@ -2,6 +2,8 @@
 
 use pyo3::Python;
 
+use crate::shutdown::detach;
+
 /// A value whose drop waits for threads that may need the GIL, such as those that serve calls: the GIL is
 /// released meanwhile.
 pub(crate) struct Detached<T: Send>(Option<T>);
@@ -24,7 +26,7 @@ impl<T: Send> Drop for Detached<T> {
         // `None` if the interpreter is shutting down: no thread gets the GIL any more, so none holds it.
         let _ = Python::try_attach(|py| {
             let value = value.take();
-            py.detach(move || drop(value));
+            detach(py, move || drop(value));
         });
     }
 }

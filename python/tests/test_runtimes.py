@@ -159,6 +159,32 @@ with revoff.Runtime(deadline=0.2) as runtime:
 """
 
 
+DAEMON = """
+import sys, threading, time
+import numpy as np, revoff
+begun = threading.Event()
+def act(what):
+    begun.set()
+    time.sleep(0.3)
+    return what
+def launch():
+    with revoff.Runtime() as runtime:
+        function = revoff.Function("act(what: u64) -> u64", act)
+        kernel = runtime.load(sys.argv[1], [function]).kernel("%s")
+        while True:
+            kernel(np.zeros(1, np.uint64), np.zeros(1, np.uint64))
+threading.Thread(target=launch, daemon=True).start()
+begun.wait()
+print("ends")
+"""
+
+
+def test_the_interpreter_ends_while_a_daemon_thread_launches():
+    for _ in range(10):
+        done = run(program=DAEMON % ASK)
+        assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr
+
+
 def test_the_interpreter_ends_after_a_function_that_runs_on():
     done = run(program=LATE % ASK)
     assert (done.returncode, done.stdout) == (0, "caught\nreturns\n"), done.stderr

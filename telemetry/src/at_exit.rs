@@ -7,15 +7,20 @@ use crate::lock::lock;
 /// The functions to call.
 static ACTIONS: Mutex<Vec<Box<dyn Fn() + Send>>> = Mutex::new(Vec::new());
 
-/// Registers `act` to be called when the process exits, or when a library that contains this code is closed. It must not panic, and
-/// does nothing in a child that was forked.
+/// Calls them. They may be called again when the process exits.
+pub(crate) fn run_now() {
+    // In a child that was forked while it was locked, nobody unlocks it.
+    if let Ok(actions) = ACTIONS.try_lock() {
+        actions.iter().for_each(|act| act());
+    }
+}
+
+/// Registers `act` to be called when the process exits, or when a library that contains this code is closed. It
+/// must not panic, and does nothing in a child that was forked, or when it is called again.
 pub(crate) fn at_exit(act: impl Fn() + Send + 'static) {
     static REGISTERED: Once = Once::new();
     extern "C" fn run() {
-        // In a child that was forked while it was locked, nobody unlocks it.
-        if let Ok(actions) = ACTIONS.try_lock() {
-            actions.iter().for_each(|act| act());
-        }
+        run_now();
     }
     lock(&ACTIONS).push(Box::new(act));
     REGISTERED.call_once(|| {

@@ -1,4 +1,5 @@
-//! Children that were forked: they have copies of locks that nobody unlocks, and of a socket that is their parent's.
+//! Children that were forked: they have copies of locks that nobody unlocks, of records that the parent writes, and of a
+//! socket that is its.
 
 use std::os::fd::RawFd;
 use std::sync::Once;

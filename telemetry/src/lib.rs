@@ -148,3 +148,9 @@ pub fn install() -> Result<(), TelemetryError> {
     *known = Some(new);
     new.open()
 }
+
+/// Completes the timeline, and removes the socket of metrics. A process that exits does so by itself; call this before
+/// `_exit`.
+pub fn end() {
+    at_exit::run_now();
+}

@@ -339,9 +339,5 @@ fn exit(status: i32, services: &Services) {
     let heap = services.heap().unwrap_or_default();
     // Nobody may read it any more.
     let _ = io::stderr().write_all(heap::report(&heap, status).as_bytes());
-    // An isolated process reports it to its parent, too.
-    output::send_status(status.to_le_bytes()[0]);
-    // SAFETY: ends the process without destructors and exit handlers, which may not run beside device
-    // threads. They have nothing to save: services buffer no output.
-    unsafe { libc::_exit(status) }
+    output::exit_at_once(status)
 }

@@ -32,9 +32,11 @@ impl Sample {
     /// Nobody answers, or the answer is none of ours.
     pub(super) fn of(socket: &Path) -> anyhow::Result<Self> {
         let answer = ask(socket).map_err(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                NoProgram(socket.to_owned()).into()
-            }
+            // The latter two of a program that ends meanwhile.
+            ErrorKind::NotFound
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::BrokenPipe => NoProgram(socket.to_owned()).into(),
             ErrorKind::WouldBlock | ErrorKind::TimedOut => anyhow!(
                 "{}: the program has not answered for {} s",
                 socket.display(),
@@ -84,6 +86,9 @@ fn ask(socket: &Path) -> std::io::Result<String> {
     stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
+    if answer.is_empty() {
+        return Err(ErrorKind::ConnectionReset.into());
+    }
     Ok(answer)
 }
 

@@ -253,7 +253,7 @@ pub(crate) fn die_as_parent() -> ! {
 
 pub(crate) fn it_ends_with_its_parent() {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let mut command = Command::new(env::current_exe().expect("this program"));
+    let mut command = Command::new("/proc/self/exe");
     command.env(DYING, file.path()).stdout(Stdio::piped());
     let mut parent = command.spawn().expect("started");
     let stdout = parent.stdout.take().expect("a pipe");

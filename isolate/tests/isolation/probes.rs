@@ -15,6 +15,10 @@ use revoff_isolate::{Isolated, Job, JobError, Mechanism, Sandbox};
 
 use crate::mechanisms::System;
 
+/// Of Linux's `asm-generic/fcntl.h` and `linux/fcntl.h`.
+const F_SETSIG: libc::c_int = 10;
+const DN_CREATE: libc::c_int = 4;
+
 pub(crate) const PROBE: Job = Job::new("probe", probe);
 
 /// Does what the lines of the input say, and returns a line for each: its text, and `ok` or the number of
@@ -71,6 +75,12 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
             "signal" => libc::kill(pid, 0).into(),
             "signal-all" => libc::kill(-1, 0).into(),
             "signal-thread" => libc::syscall(libc::SYS_tgkill, pid, pid, 0),
+            "join-group" => libc::setpgid(0, pid).into(),
+            "signal-by" => libc::fcntl(0, F_SETSIG, libc::SIGKILL).into(),
+            "signal-at-events" => libc::fcntl(0, libc::F_SETFL, libc::O_ASYNC).into(),
+            "signal-at-changes" => libc::fcntl(0, libc::F_NOTIFY, DN_CREATE).into(),
+            "lease" => libc::fcntl(0, libc::F_SETLEASE, libc::F_RDLCK).into(),
+            "do-not-wait" => libc::fcntl(0, libc::F_SETFL, libc::fcntl(0, libc::F_GETFL)).into(),
             "be-traced" => libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0),
             "memory" => libc::syscall(libc::SYS_process_vm_readv, pid, 0, 0, 0, 0, 0),
             "limit" => libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_CPU, 0, 0),
@@ -338,6 +348,12 @@ pub(crate) fn check(missing: Option<Mechanism>) {
         (line("signal", &parent), FORBIDDEN),
         (line("signal-all", &""), FORBIDDEN),
         (line("signal-thread", &me), FORBIDDEN),
+        (line("join-group", &parent), FORBIDDEN),
+        (line("signal-by", &""), FORBIDDEN),
+        (line("signal-at-events", &""), FORBIDDEN),
+        (line("signal-at-changes", &""), FORBIDDEN),
+        (line("lease", &""), FORBIDDEN),
+        (line("do-not-wait", &""), OK),
         (line("be-traced", &""), FORBIDDEN),
         (line("memory", &me), FORBIDDEN),
         (line("limit", &me), FORBIDDEN),

@@ -14,6 +14,7 @@ use super::record::{Record, process_name};
 use super::records::Records;
 use crate::at_exit::at_exit;
 use crate::error::TelemetryError;
+use crate::fork::{self, is_child};
 use crate::lock::lock;
 use crate::variable::Variable;
 
@@ -62,6 +63,7 @@ enum EndError {
 impl TimelineFile {
     /// A file of that name.
     pub(crate) fn new(path: PathBuf) -> &'static Self {
+        fork::watch();
         Box::leak(Box::new(Self {
             path,
             process: process::id(),
@@ -71,11 +73,14 @@ impl TimelineFile {
         }))
     }
 
-    /// Creates the file, unless it has been created, or a record could not be written.
+    /// Creates the file, unless it has been created, or a record could not be written. A child that was forked has none.
     ///
     /// # Errors
     /// It cannot be created.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
+        if is_child() {
+            return Ok(());
+        }
         let mut state = lock(&self.state);
         if let State::New = *state {
             *state = State::Open(self.create()?);
@@ -111,11 +116,6 @@ impl TimelineFile {
         matches!(*lock(&self.state), State::Open(_))
     }
 
-    /// A child that was forked has copies of records that the parent writes, and of locks that nobody unlocks.
-    fn is_forked(&self) -> bool {
-        self.process != process::id()
-    }
-
     /// A record's beginning, with this process.
     pub(crate) fn record<'b>(
         &self,
@@ -137,15 +137,13 @@ impl TimelineFile {
 
     pub(crate) fn add_thread(&self, number: u32) -> Arc<Records> {
         let records = Arc::new(Records::new(self.process, number));
-        if !self.is_forked() {
-            lock(&self.threads).push(Arc::clone(&records));
-        }
+        lock(&self.threads).push(Arc::clone(&records));
         records
     }
 
     /// Writes the records of a thread that ends.
     pub(crate) fn remove_thread(&'static self, records: &Arc<Records>) {
-        if self.is_forked() {
+        if is_child() {
             return;
         }
         records.write(|records| self.write(records));
@@ -162,7 +160,7 @@ impl TimelineFile {
 
     /// Writes records. After an error, records are dropped.
     pub(crate) fn write(&'static self, records: &[u8]) {
-        if records.is_empty() || self.is_forked() {
+        if records.is_empty() {
             return;
         }
         if let Err(error) = self.open() {
@@ -185,7 +183,7 @@ impl TimelineFile {
 
     /// Writes all records, and the end.
     pub(crate) fn end(&'static self) {
-        if self.is_forked() {
+        if is_child() {
             return;
         }
         self.write_all();

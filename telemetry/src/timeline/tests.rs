@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,53 @@ fn number(record: &Value, name: &str) -> f64 {
     record[name]
         .as_f64()
         .unwrap_or_else(|| panic!("no {name}: {record}"))
+}
+
+/// The child's only thread is that which forks. Another one holds the lock of its records then, and never lets go of it
+/// in the child.
+#[test]
+fn a_forked_child_records_nothing() {
+    let records = records_by(
+        |file| registry().with(layer(file)).into(),
+        || {
+            let (locked, is_locked) = channel();
+            let (unlock, is_over) = channel::<()>();
+            info!("parent");
+            let records = super::thread::own_records();
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    records.write(|_| {
+                        locked.send(()).unwrap();
+                        let _ = is_over.recv();
+                    });
+                });
+                is_locked.recv().unwrap();
+                // SAFETY: the child calls this crate and `_exit`; the lock of the allocator is forked unlocked.
+                let child = unsafe { libc::fork() };
+                if child == 0 {
+                    info_span!("child").in_scope(|| info!("child"));
+                    // SAFETY: ends the child, without destructors of the parent's.
+                    unsafe { libc::_exit(7) }
+                }
+                assert!(child > 0);
+                let until = Instant::now() + Duration::from_secs(30);
+                let mut status = 0;
+                // SAFETY: a child of this thread, and a place for its status.
+                while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+                    if Instant::now() > until {
+                        // SAFETY: as above.
+                        unsafe { libc::kill(child, libc::SIGKILL) };
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
+                drop(unlock);
+                assert!(libc::WIFEXITED(status), "the child hangs: {status:#x}");
+                assert_eq!(libc::WEXITSTATUS(status), 7);
+            });
+        },
+    );
+    let names: Vec<_> = records.iter().map(|record| &record["name"]).collect();
+    assert_eq!(names, ["parent"]);
 }
 
 #[test]

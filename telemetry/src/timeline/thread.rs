@@ -11,6 +11,7 @@ use super::file::TimelineFile;
 use super::record::text;
 use super::records::Records;
 use crate::clock::now;
+use crate::fork::is_child;
 
 /// A thread with records.
 struct Thread {
@@ -53,8 +54,12 @@ impl Drop for Thread {
     }
 }
 
-/// Calls `act` with this thread, unless it is ending or has called this.
+/// Calls `act` with this thread, unless it is ending or has called this, or is that of a child that was forked: the records
+/// there may be locked by a thread that the child does not have.
 fn with_thread(file: &'static TimelineFile, act: impl FnOnce(&mut Thread)) {
+    if is_child() {
+        return;
+    }
     // Records of destructors of this thread's variables are lost.
     let _ = THREAD.try_with(|thread| {
         if let Ok(mut thread) = thread.try_borrow_mut() {
@@ -85,6 +90,12 @@ pub(crate) fn add(file: &'static TimelineFile, add: impl FnOnce(&mut Vec<u8>, u3
         let add = |bytes: &mut Vec<u8>| add(bytes, number);
         thread.records.add(add, |records| file.write(records));
     });
+}
+
+/// The records of this thread.
+#[cfg(test)]
+pub(crate) fn own_records() -> Arc<Records> {
+    THREAD.with_borrow(|thread| Arc::clone(&thread.as_ref().expect("it has some").records))
 }
 
 /// Counts a span that this thread skips.

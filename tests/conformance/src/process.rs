@@ -23,6 +23,22 @@ pub fn files() -> usize {
     entries("/proc/self/fd")
 }
 
+/// Bytes of address space.
+///
+/// # Panics
+/// There is no `/proc`.
+#[must_use]
+pub fn address_space() -> u64 {
+    let statm = fs::read_to_string("/proc/self/statm");
+    let pages = statm.ok().and_then(|text| {
+        let (pages, _) = text.split_once(' ')?;
+        pages.parse::<u64>().ok()
+    });
+    // SAFETY: a setting of the system.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages.expect("/proc/self/statm begins with a number of pages") * page.cast_unsigned()
+}
+
 fn entries(folder: &str) -> usize {
     fs::read_dir(folder)
         .and_then(|entries| entries.collect::<io::Result<Vec<_>>>())

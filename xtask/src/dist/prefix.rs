@@ -131,9 +131,13 @@ impl Prefix {
         let list = output_of(
             Command::new("git")
                 .current_dir(root)
-                .args(["ls-files", "-z"]),
+                .args(["ls-files", "-z", "--cached", "--others"])
+                .args(["--exclude-standard", "--deduplicate"]),
         )?;
-        for name in String::from_utf8(list)?.split_terminator('\0') {
+        let list = String::from_utf8(list)?;
+        // `--debug` packs changes that are not committed, so also new files, and no removed ones.
+        let names = list.split_terminator('\0');
+        for name in names.filter(|name| root.join(name).exists()) {
             self.put(&root.join(name), &format!("{}/{name}", package::SOURCES))?;
         }
         Ok(())

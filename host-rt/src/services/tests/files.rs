@@ -34,6 +34,16 @@ fn files_are_written_and_read() {
 }
 
 #[test]
+fn a_full_disk_is_an_error_of_the_call() {
+    let services = build(Services::builder().allow_all_files());
+    let file = opened(&services, "/dev/full", open::WRITE);
+    for _ in 0..2 {
+        assert_eq!(number(services.file_write(file, b"lost")), libc::ENOSPC);
+    }
+    assert_eq!(services.close(file).unwrap(), 0);
+}
+
+#[test]
 fn positions_move_as_on_linux() {
     in_both(|services, folder| {
         folder.file("file", "0123456789");

@@ -1,4 +1,4 @@
-//! What happens to the process: it has no descriptors or threads left, it is stopped for a while, a host function ends it.
+//! What happens to the process: it has no descriptors, threads or memory left, it is stopped for a while, a host function ends it.
 //! Launches work or are errors, and work again afterwards.
 
 use std::env;
@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use conformance::child::{self, ChildError};
-use conformance::{Target, target};
+use conformance::{Target, process, target};
 use conformance_calls::Outcome;
 use revoff_host::{Grid, KernelArg};
 
@@ -20,6 +20,7 @@ use crate::{Test, test};
 pub(crate) const TESTS: &[Test] = &[
     test!(no_descriptors_are_left).alone(),
     test!(no_threads_are_left).alone(),
+    test!(no_addresses_are_left).alone(),
     test!(the_process_is_stopped_for_a_while).alone(),
     test!(a_function_ends_the_process),
     test!(a_function_may_end_the_process).alone(),
@@ -146,6 +147,27 @@ fn no_threads_are_left(target: &Target) {
     failures.check(target);
     drop(lowered);
     launch(&session, LARGE).unwrap();
+    session.works();
+}
+
+fn no_addresses_are_left(target: &Target) {
+    const GIB: u64 = 1 << 30;
+    let session = Session::new(target, &acting(|what| what));
+    session.works();
+    // Room for what is small, such as the queue of a launch.
+    let lowered = Lowered::to(libc::RLIMIT_AS, process::address_space() + (256 << 20));
+    let mut failures = Failures::default();
+    for _ in 0..3 {
+        failures.note(target.builder().bounce_bytes(GIB).build(), " map ");
+        failures.note(
+            session.runtime.alloc(GIB),
+            "cannot allocate 1073741824 bytes",
+        );
+        launch(&session, LARGE).unwrap();
+    }
+    failures.check(target);
+    drop(lowered);
+    Session::new(target, &acting(|what| what)).works();
     session.works();
 }
 

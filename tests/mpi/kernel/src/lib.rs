@@ -462,6 +462,40 @@ pub fn hoard_waiting() {
     mpi_irecv(me, MORE, GIB).unwrap();
 }
 
+/// Leaves messages that nobody receives, or waits for.
+#[revoff_device::kernel]
+pub fn unreceived() {
+    // More than any MPI sends before its receiver has agreed.
+    static LONG: [u64; 1 << 14] = [0; 1 << 14];
+    let (me, ranks) = (rank().unwrap(), size().unwrap());
+    let (previous, next) = ((me + ranks - 1) % ranks, (me + 1) % ranks);
+    let _noticed = isend(next, 1, &LONG).unwrap();
+    let _received = isend(next, 2, &LONG).unwrap();
+    mpi_irecv(previous, 2, size_of_val(&LONG) as u64).unwrap();
+    sendrecv(next, &[0u8], previous, &mut [0u8], 3).unwrap();
+    let _unnoticed = isend(next, 4, &LONG).unwrap();
+    // Collective functions work with these under way.
+    barrier().unwrap();
+}
+
+/// Rank 0 waits for the others at a barrier, to which they do not come.
+#[revoff_device::kernel]
+pub fn alone_never() {
+    if rank().unwrap() == 0 {
+        let _ = barrier();
+    }
+}
+
+/// Broadcasts a long message. The launcher has rank 0 come when the others have given it up.
+#[revoff_device::kernel]
+pub fn late_never() {
+    static mut LONG: [u64; 1 << 14] = [0; 1 << 14];
+    let long = &raw mut LONG;
+    // SAFETY: one thread runs this kernel, once.
+    let data = unsafe { &mut *long };
+    let _ = broadcast(0, data);
+}
+
 /// Waits for a message that nobody sends.
 #[revoff_device::kernel]
 pub fn never() {

@@ -77,6 +77,20 @@ fn do_the_same(device: &str) {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
+/// The program ends without exit handlers.
+#[test]
+fn a_timeline_is_complete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("timeline");
+    let mut program = on("host", &[]);
+    program.env("REVOFF_TRACE", &file).args(["--", "exit"]);
+    let ended = run(&mut program);
+    let text = fs::read_to_string(&file).expect("a timeline");
+    assert!(text.ends_with("\n]\n"), "{}{text}", shown(&ended));
+    let begins = r#"{"ph":"X","#;
+    assert!(text.contains(begins), "{}{text}", shown(&ended));
+}
+
 /// The emulator's race checker sees nothing in the synchronisation of std, its heap and its threads.
 #[test]
 fn std_has_no_races() {
