@@ -348,7 +348,7 @@ pub(crate) fn check(missing: Option<Mechanism>) {
         (line("signal", &parent), FORBIDDEN),
         (line("signal-all", &""), FORBIDDEN),
         (line("signal-thread", &me), FORBIDDEN),
-        (line("join-group", &parent), FORBIDDEN),
+        (line("join-group", &0), FORBIDDEN),
         (line("signal-by", &""), FORBIDDEN),
         (line("signal-at-events", &""), FORBIDDEN),
         (line("signal-at-changes", &""), FORBIDDEN),

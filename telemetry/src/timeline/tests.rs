@@ -61,7 +61,7 @@ fn a_forked_child_records_nothing() {
         || {
             let (locked, is_locked) = channel();
             let (unlock, is_over) = channel::<()>();
-            info!("parent");
+            info!("not written, see below");
             let records = super::thread::own_records();
             thread::scope(|scope| {
                 scope.spawn(move || {
@@ -93,6 +93,7 @@ fn a_forked_child_records_nothing() {
                 assert!(libc::WIFEXITED(status), "the child hangs: {status:#x}");
                 assert_eq!(libc::WEXITSTATUS(status), 7);
             });
+            info!("parent");
         },
     );
     let names: Vec<_> = records.iter().map(|record| &record["name"]).collect();
