@@ -18,7 +18,7 @@ use crate::data_type::DataType;
 use crate::declaration::Declaration;
 use crate::failures::Failures;
 use crate::numpy;
-use crate::shutdown::Section;
+use crate::shutdown::Call;
 
 /// A Python callable, as the runtime calls it.
 pub(crate) struct PythonFunction {
@@ -49,7 +49,7 @@ impl HostFunction for PythonFunction {
             taken.push(args.take(parameter.form, parameter.ty.layout)?);
         }
         let reply = args.reply(returns.as_ref().map_or(Layout::new::<()>(), |ty| ty.layout))?;
-        let running = Section::begin();
+        let running = Call::begin();
         let called = running.as_ref().and_then(|_| {
             Python::try_attach(|py| {
                 let result = self.call_python(py, &mut taken);

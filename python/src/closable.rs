@@ -7,7 +7,6 @@ use pyo3::{PyErr, Python};
 
 use crate::detached::Detached;
 use crate::error::ClosedError;
-use crate::shutdown::detach;
 
 /// A value of a runtime, until it is closed.
 pub(crate) struct Closable<T: Send>(Mutex<Result<Detached<T>, Closed>>);
@@ -46,7 +45,7 @@ impl<T: Clone + Send> Closable<T> {
     ) -> Result<R, PyErr> {
         let value = self.get()?;
         // The closure owns the value, which may be the last one, and drops it without the GIL.
-        Ok(detach(py, move || act(&value)))
+        Ok(py.detach(move || act(&value)))
     }
 }
 

@@ -2,8 +2,6 @@
 
 use pyo3::Python;
 
-use crate::shutdown::detach;
-
 /// A value whose drop waits for threads that may need the GIL, such as those that serve calls: the GIL is
 /// released meanwhile.
 pub(crate) struct Detached<T: Send>(Option<T>);
@@ -26,7 +24,7 @@ impl<T: Send> Drop for Detached<T> {
         // `None` if the interpreter is shutting down: no thread gets the GIL any more, so none holds it.
         let _ = Python::try_attach(|py| {
             let value = value.take();
-            detach(py, move || drop(value));
+            py.detach(move || drop(value));
         });
     }
 }

@@ -13,7 +13,6 @@ use crate::closable::{Closable, Close, CloseGroup, Closed};
 use crate::detached::Detached;
 use crate::error::{ArgumentError, from_runtime};
 use crate::numpy;
-use crate::shutdown::detach;
 
 /// An array on a device. It stays there between launches, until it is freed, or Python has no reference to it.
 #[pyclass(frozen, module = "revoff")]
@@ -65,7 +64,7 @@ impl DeviceArray {
             copy().map_err(|fault: Fault| fault.of("`copy_to_host`".to_owned()))?;
         // SAFETY: `on_host` has checked that the buffer has the size of this array, and is writable. As for
         // a launch, other threads of Python that use it meanwhile see any mixture of bytes.
-        let copied = detach(py, || unsafe { used.memory().read(&buffer) });
+        let copied = py.detach(|| unsafe { used.memory().read(&buffer) });
         copied.map_err(|error| from_runtime(&error))?;
         Ok(out)
     }
@@ -79,7 +78,9 @@ impl DeviceArray {
         let (used, buffer) =
             copy().map_err(|fault: Fault| fault.of("`copy_from_host`".to_owned()))?;
         // SAFETY: as for `copy_to_host`.
-        let copied = detach(array.py(), || unsafe { used.memory().write(&buffer) });
+        let copied = array
+            .py()
+            .detach(|| unsafe { used.memory().write(&buffer) });
         copied.map_err(|error| from_runtime(&error))
     }
 

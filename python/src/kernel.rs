@@ -14,7 +14,6 @@ use crate::declaration::Declaration;
 use crate::error::{ArgumentError, from_runtime};
 use crate::failures::Failures;
 use crate::launch_arg::{LaunchArg, stage};
-use crate::shutdown::has_ended;
 
 /// A kernel of a loaded image. Calling it launches it and waits for its end.
 #[pyclass(frozen, module = "revoff")]
@@ -105,7 +104,7 @@ impl Kernel {
 
     /// Launches the kernel, without the GIL.
     fn launch(&self, py: Python<'_>, grid: Grid, args: &[LaunchArg<'_>]) -> PyResult<Report> {
-        let mut watch = Watch::new();
+        let mut watch = Watch::default();
         let number = self.failures.begin();
         let result = self.kernel.with(py, |kernel| {
             let args: Vec<Argument<'_>> = args.iter().flat_map(LaunchArg::arguments).collect();
@@ -140,34 +139,22 @@ fn with_cause(py: Python<'_>, error: &RuntimeError, cause: Option<PyErr>) -> PyE
     exception
 }
 
-/// Watches a launch for signals, such as that of Ctrl-C, and for the end of the interpreter, which waits for it. Python
-/// handles signals only in its main thread, which may be the one that waits.
+/// Watches a launch for signals, such as that of Ctrl-C. Python handles them only in its main thread, which
+/// may be the one that waits.
+#[derive(Default)]
 struct Watch {
     /// The launch's identifier; 0 until it is known.
     launch: u32,
     /// The exception of a signal's handler.
     interrupt: Option<PyErr>,
-    /// Whether the interpreter had ended before, and does not wait.
-    is_late: bool,
 }
 
 impl Watch {
-    fn new() -> Self {
-        Self {
-            launch: 0,
-            interrupt: None,
-            is_late: has_ended(),
-        }
-    }
-
     fn poll(&mut self, launch: u32) -> ControlFlow<()> {
         if self.launch != launch {
             // The first poll, when the kernel has just been started. Most kernels end before the next one.
             self.launch = launch;
             return ControlFlow::Continue(());
-        }
-        if !self.is_late && has_ended() {
-            return ControlFlow::Break(());
         }
         match Python::try_attach(|py| py.check_signals()) {
             Some(Err(interrupt)) => {

@@ -16,7 +16,6 @@ use crate::failures::Failures;
 use crate::function::Function;
 use crate::numpy;
 use crate::program::Program;
-use crate::shutdown::detach;
 
 /// The part of the log that is shown if `REVOFF_LOG` is not set.
 const SHOWN: &str = "warn";
@@ -58,7 +57,7 @@ impl Runtime {
             })?;
             builder = builder.deadline(limit);
         }
-        let runtime = detach(py, || builder.build());
+        let runtime = py.detach(|| builder.build());
         let runtime = runtime.map_err(|error| from_runtime(&error))?;
         let group = Arc::new(CloseGroup::new());
         Ok(Self {
