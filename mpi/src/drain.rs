@@ -1,7 +1,7 @@
 //! Ends all communications before MPI ends.
 //!
-//! `MPI_Finalize` waits for sends, but receives nothing: a long message that no kernel receives would keep it waiting for
-//! ever. So each rank discards what still comes, and goes on with what it has begun. It begins a barrier when nothing of
+//! MPI requires that of programs, and does not say what `MPI_Finalize` does otherwise: it may wait for ever for the receiver
+//! of a long message. So each rank discards what still comes, and goes on with what it has begun. It begins a barrier when nothing of
 //! that is left. Once that is done, no rank waits for another one. Short messages may still come: their senders do not
 //! wait for them. (Hoefler, Siebert, Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange", 2010,
 //! have such a barrier after sends that wait for their receivers.)
