@@ -1,10 +1,10 @@
 //! Ends all communications before MPI ends.
 //!
-//! MPI requires that of programs, and does not say what `MPI_Finalize` does otherwise: it may wait for ever for the receiver
-//! of a long message. So each rank discards what still comes, and goes on with what it has begun. It begins a barrier when nothing of
-//! that is left. Once that is done, no rank waits for another one. Short messages may still come: their senders do not
-//! wait for them. (Hoefler, Siebert, Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange", 2010,
-//! have such a barrier after sends that wait for their receivers.)
+//! MPI requires that of programs, and does not say what `MPI_Finalize` does otherwise: it may wait for ever for the
+//! receiver of a long message. So each rank discards what still comes, and goes on with what it has begun. It begins a
+//! barrier when nothing of that is left. Once that is done, no rank waits for another one. Short messages may still
+//! come: their senders do not wait for them. (Hoefler, Siebert, Lumsdaine, "Scalable communication protocols for
+//! dynamic sparse data exchange", 2010, have such a barrier after sends that wait for their receivers.)
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
