@@ -96,8 +96,8 @@ pub(crate) fn exit_at_once(status: i32) -> ! {
     revoff_host::telemetry::end();
     // To the process that waits for this one, if this one is isolated. One that is gone does not need it.
     let _ = revoff_isolate::send_result(&[status.to_le_bytes()[0]]);
-    // SAFETY: ends the process without destructors and exit handlers, which may not run beside device threads. They have
-    // nothing to save: services buffer no output, and timeline and metrics have ended.
+    // SAFETY: ends the process without destructors and exit handlers, which may not run beside device threads. They
+    // have nothing to save: services buffer no output, and timeline and metrics have ended.
     unsafe { libc::_exit(status) }
 }
 
