@@ -2,8 +2,9 @@
 //! and another GPU goes on.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use revoff_host::shared_abi::wire::WireKind;
 
 use crate::image::image;
 use crate::random::{Random, rounds};
-use crate::session::{Session, acting, read};
+use crate::session::{Session, acting};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[test!(dead_gpus_are_reported)
@@ -101,10 +102,11 @@ fn die(target: &Target, number: u32, at: Duration, calls: &Arc<AtomicU64>) -> Du
             }
             match end.recv_timeout(Duration::from_millis(1)) {
                 Ok(error) => break error,
-                Err(_) => assert!(
+                Err(RecvTimeoutError::Timeout) => assert!(
                     death.is_none_or(|death| death.elapsed() < PATIENCE),
                     "GPU {number} died after {at:?}, and nobody knows"
                 ),
+                Err(RecvTimeoutError::Disconnected) => panic!("the user of GPU {number} panics"),
             }
         };
         assert!(is_about_the_death(&error), "GPU {number}: {error}");
@@ -168,10 +170,7 @@ fn use_it(target: &Target, calls: &Arc<AtomicU64>) -> Result<(), Box<dyn Error>>
         ];
         drop(queue);
         ends.into_iter().collect::<Result<(), Box<dyn Error>>>()?;
-        assert!(
-            read::<Outcome>(&outcomes)
-                .iter()
-                .all(|outcome| outcome.ok == 20)
-        );
+        outcomes.read(0, &mut back)?;
+        assert!(back.iter().all(|outcome| outcome.ok == 20));
     }
 }

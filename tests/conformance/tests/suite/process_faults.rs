@@ -1,5 +1,5 @@
-//! What happens to the process: it has no descriptors, threads or memory left, it is stopped for a while, a host function ends it.
-//! Launches work or are errors, and work again afterwards.
+//! What happens to the process: it has no descriptors, threads or addresses left, it is stopped for a while, a host
+//! function ends it. Launches work or are errors, and work again afterwards.
 
 use std::env;
 use std::error::Error;
