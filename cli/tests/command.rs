@@ -205,6 +205,23 @@ fn a_full_disk_is_an_error() {
     ended.refused(&["No space left"]);
 }
 
+/// Whatever its name: the standard output is appended to that file.
+#[test]
+fn a_timeline_spares_standard_streams() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log");
+    std::fs::write(&path, "precious\n").expect("written");
+    for name in ["/dev/stdout", path.to_str().expect("UTF-8")] {
+        let log = std::fs::File::options().append(true).open(&path);
+        let mut command = revoff();
+        command.args(["soak", "--seconds", "0"]);
+        command.env("REVOFF_TRACE", name).stdout(log.expect("open"));
+        run(&mut command).refused(&[name, "a standard stream goes there"]);
+        let kept = std::fs::read_to_string(&path).expect("read");
+        assert_eq!(kept, "precious\n");
+    }
+}
+
 #[test]
 fn completions_know_the_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -112,8 +112,12 @@ fn bad_input_is_refused() {
     let pipe = folder.join("pipe");
     run(Command::new("mkfifo").arg(&pipe)).answer();
     run(fine().arg(format!("out:8:{}", pipe.display()))).refused(&["pipe is no regular file"]);
+    run(fine().arg(format!("file:{}", pipe.display()))).refused(&["pipe is no regular file"]);
+    let result = format!("out:8:{}", folder.join("result").display());
+    run(fine().args([&result, &result])).refused(&["result would be overwritten"]);
+    run(fine().arg(format!("out:8:{}", image.display()))).refused(&["would be overwritten"]);
     let link = folder.join("link");
-    symlink(&image, &link).expect("a link");
+    symlink("elsewhere", &link).expect("a link");
     run(fine().arg(format!("out:8:{}", link.display()))).refused(&["link is a symbolic link"]);
     run(fine().arg("x:1")).refused(&["no form `x`"]);
     for variable in ["REVOFF_TRACE", "REVOFF_METRICS"] {

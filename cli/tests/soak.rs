@@ -16,6 +16,10 @@ fn calls_are_complete_and_only_planned_launches_fail() {
         (&report["launches"], &report["failed"]),
         (&4.into(), &2.into())
     );
+    assert_eq!(
+        (&report["kinds"], &report["all_kinds"]),
+        (&1.into(), &12.into())
+    );
     for fault in ["lost", "doubled", "wrong"] {
         assert_eq!(report[fault], 0, "{report}");
     }
@@ -25,6 +29,13 @@ fn calls_are_complete_and_only_planned_launches_fail() {
         report["usage_at_last"]["resident_bytes"].as_u64() > Some(1 << 20),
         "{report}"
     );
+}
+
+#[test]
+fn faults_need_a_wire_that_reports_them() {
+    let mut command = revoff();
+    run(command.args(["soak", "--faults", "--wires", "gcc-ring"]))
+        .refused(&["--faults", "--wires"]);
 }
 
 #[test]

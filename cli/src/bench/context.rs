@@ -77,8 +77,8 @@ pub(crate) fn kernels(device: &dyn Device, file: Option<&Path>) -> anyhow::Resul
             Ok(Image::from_bytes("the benchmark's image", KERNELS)?)
         }
         None => anyhow::bail!(
-            "the command carries no kernels for {} ({arch}): name an image by --image, and one \
-             without the runtime by --quiet-image. {}",
+            "the command carries no kernels for {} ({arch}): name an image by --image, and for `revoff bench` \
+             one without the runtime by --quiet-image. {}",
             device.name(),
             build(&arch)
         ),

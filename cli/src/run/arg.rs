@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail, ensure};
@@ -103,6 +103,26 @@ fn path(text: &str) -> anyhow::Result<PathBuf> {
     Ok(text.into())
 }
 
+/// Checks that each result goes to a file of its own, which is not the image either.
+pub(super) fn check_results(args: &[Arg], image: &Path) -> anyhow::Result<()> {
+    let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut taken = vec![file(image)];
+    for arg in args {
+        if let Arg::Out(_, path) | Arg::InOut(path) = arg
+            && (path.is_file() || !path.exists())
+        {
+            let shown = path.display();
+            let result = file(path);
+            ensure!(
+                !taken.contains(&result),
+                "{shown} would be overwritten: it is the image, or has another result; name another file"
+            );
+            taken.push(result);
+        }
+    }
+    Ok(())
+}
+
 /// A parameter on the device.
 pub(crate) struct Param {
     bytes: Vec<u8>,
@@ -158,7 +178,11 @@ impl Param {
 }
 
 fn read(runtime: &Runtime, path: &PathBuf) -> anyhow::Result<DeviceBuffer> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let failed = || format!("cannot read {}", path.display());
+    // Others may be endless, or have the command wait.
+    let is_file = fs::metadata(path).with_context(failed)?.is_file();
+    ensure!(is_file, "{} is no regular file: name one", path.display());
+    let bytes = fs::read(path).with_context(failed)?;
     Ok(runtime.alloc_from(&bytes)?)
 }
 

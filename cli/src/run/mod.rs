@@ -10,7 +10,7 @@ mod traced;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::ensure;
 use clap::Args;
 use revoff_host::bus_cost::ENTRY;
 use revoff_host::device;
@@ -126,14 +126,18 @@ pub(crate) struct Options {
 
 /// Runs the image that the options name, or the program in this folder. Returns the exit status.
 pub(crate) fn run(options: &Options) -> anyhow::Result<u8> {
-    match &options.image {
-        Some(image) if image.try_exists().is_ok_and(|exists| !exists) => bail!(
+    if let Some(image) = &options.image {
+        ensure!(
+            image.try_exists().unwrap_or(true),
             "there is no image {}; arguments of the program in this folder follow `--`",
             image.display()
-        ),
-        _ if options.isolated => isolated::run(options),
-        _ => run_here(options, None).map(|()| 0),
+        );
+        arg::check_results(&options.args, image)?;
     }
+    if options.isolated {
+        return isolated::run(options);
+    }
+    run_here(options, None).map(|()| 0)
 }
 
 /// Runs it in this process: the image that the options name, or `program`, or the program in this folder.

@@ -76,7 +76,7 @@ Examples:
   revoff soak --wires native --faults
   revoff soak --device emu --image bench_kernels.offload")]
 pub(crate) struct Options {
-    /// How long
+    /// How long, or longer: four launches on a runtime are completed
     #[arg(long, default_value_t = 60)]
     seconds: u64,
 
@@ -109,6 +109,9 @@ struct Report {
     launches: u64,
     /// Launches that failed because they were made to.
     failed: u64,
+    /// Kinds of runtimes that were opened, of `all_kinds`: wires, numbers of slots, grids, and first sequence numbers.
+    kinds: usize,
+    all_kinds: usize,
     #[serde(flatten)]
     totals: Totals,
     /// After a runtime of each kind was closed.
@@ -136,6 +139,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         seconds: 0.0,
         launches: 0,
         failed: 0,
+        kinds: 0,
+        all_kinds: 0,
         totals: Totals::default(),
         usage_at_first: Usage::default(),
         usage_at_last: Usage::default(),
@@ -154,10 +159,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    ensure!(
+        !options.faults || wires.contains(&WireKind::NATIVE),
+        "--faults makes launches on `native` fail: add it to --wires"
+    );
+    report.all_kinds = setups.len();
     let mut next_line = start + INTERVAL;
     for round in 0.. {
         soak(&mut report, options, &image, setups[round % setups.len()])?;
         report.seconds = start.elapsed().as_secs_f64();
+        report.kinds = setups.len().min(round + 1);
         report.usage_at_last = Usage::now()?;
         if round < setups.len() {
             report.usage_at_first = report.usage_at_last;
@@ -254,11 +265,13 @@ impl Report {
         } = &self.totals;
         let [first, last] = [&self.usage_at_first, &self.usage_at_last];
         format!(
-            "{:.0} s: {calls} calls in {} launches, of which {} were made to fail: {lost} lost, {doubled} served \
-             twice, {wrong} wrong; memory {} -> {} MiB, descriptors {} -> {}, threads {} -> {}",
+            "{:.0} s: {calls} calls in {} launches, of which {} were made to fail, on {} of {} kinds of runtimes: {lost} \
+             lost, {doubled} served twice, {wrong} wrong; memory {} -> {} MiB, descriptors {} -> {}, threads {} -> {}",
             self.seconds,
             self.launches,
             self.failed,
+            self.kinds,
+            self.all_kinds,
             first.resident_bytes >> 20,
             last.resident_bytes >> 20,
             first.descriptors,

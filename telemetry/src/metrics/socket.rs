@@ -83,7 +83,10 @@ fn listen(name: &Path) -> io::Result<(UnixListener, PathBuf)> {
             Err(error) if error.kind() != ErrorKind::AddrInUse => return Err(error),
             Ok(listener) => return Ok((listener, path)),
             Err(error) => match State::of(&path)? {
-                State::Other => return Err(error),
+                State::Other => {
+                    let reason = "the name is in use by a file that is no socket";
+                    return Err(io::Error::new(error.kind(), reason));
+                }
                 State::Stale => fs::remove_file(&path).or_else(unless_absent)?,
                 State::Absent => {}
                 State::Served => {

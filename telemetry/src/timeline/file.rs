@@ -1,8 +1,9 @@
 //! The file.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -254,8 +255,13 @@ impl Out {
             .create(true)
             .truncate(false)
             .open(path)?;
-        let is_regular = file.metadata()?.is_file();
+        let opened = file.metadata()?;
+        let is_regular = opened.is_file();
         if is_regular {
+            if is_standard_stream(&opened) {
+                let reason = "a standard stream goes there, which would be overwritten";
+                return Err(io::Error::other(reason));
+            }
             // Some file systems have no locks.
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 return Ok(None);
@@ -279,6 +285,16 @@ impl Out {
         self.written += records.len() as u64;
         Ok(())
     }
+}
+
+/// Whether a standard stream of this process is that file.
+fn is_standard_stream(file: &Metadata) -> bool {
+    let is_file = |stream: BorrowedFd<'_>| {
+        let stream = stream.try_clone_to_owned().map(File::from);
+        let stream = stream.and_then(|stream| stream.metadata());
+        stream.is_ok_and(|stream| (stream.dev(), stream.ino()) == (file.dev(), file.ino()))
+    };
+    is_file(io::stdin().as_fd()) || is_file(io::stdout().as_fd()) || is_file(io::stderr().as_fd())
 }
 
 #[cfg(test)]
