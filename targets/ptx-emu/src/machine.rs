@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bus_cost::CountCosts;
@@ -431,6 +432,13 @@ impl Running {
     /// Ends it as soon as possible.
     pub fn stop(&self) {
         self.0.progress.stop();
+    }
+
+    /// Waits until the processors have let go of it and of its module, soon after its end. No copies of this are left.
+    pub fn release(self) {
+        while Arc::strong_count(&self.0) > 1 {
+            thread::yield_now();
+        }
     }
 
     /// Instructions that lanes have executed so far.

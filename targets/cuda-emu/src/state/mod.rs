@@ -142,6 +142,8 @@ impl Context {
         }
         let outcome = kernel.wait(None);
         lock(&self.kernels).retain(|running| !running.is_over());
+        // After this operation its module may be unloaded, and has to free its memory then.
+        kernel.release();
         outcome?.err()
     }
 
