@@ -67,7 +67,8 @@ struct Agreed(Arc<AtomicU32>);
 
 impl Agreed {
     fn new(count: Arc<AtomicU32>) -> Self {
-        // Relaxed, also below: the thread that reads it before the end of MPI then polls all calls itself.
+        // Relaxed, also below: calls on other threads are ordered before `drain` reads it, by the lock `Shared::calling`;
+        // from then on the thread that reads it alone polls calls.
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
     }

@@ -42,7 +42,7 @@ pub(crate) fn drain(
         unreceived += messages.len() as u64;
         rest.messages.extend(messages);
         let is_any_done = rest.poll();
-        // Relaxed: this thread polls all calls now, and counts them.
+        // Relaxed: see `Agreed::new`.
         if rest.messages.is_empty() && agreed.load(Ordering::Relaxed) == 0 {
             let barrier = match &mut barrier {
                 Some(barrier) => barrier,
