@@ -434,7 +434,8 @@ impl Running {
         self.0.progress.stop();
     }
 
-    /// Waits until the processors have let go of it and of its module, soon after its end. No copies of this are left.
+    /// Waits until the processors have let go of it and of its module, soon after its end. The caller has
+    /// no copy of this, for which it would wait as well.
     pub fn release(self) {
         while Arc::strong_count(&self.0) > 1 {
             thread::yield_now();
