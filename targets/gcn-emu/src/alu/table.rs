@@ -136,7 +136,7 @@ pub(super) unsafe fn each<F: LaneFunction, M: Machine>(
     context: &F::Context,
 ) -> u64 {
     let (operands, context) = (*operands, &{ *context });
-    if operands.exec.count_ones() <= FEW {
+    if !M::HAS_VECTORS || operands.exec.count_ones() <= FEW {
         // SAFETY: the caller's promise.
         return unsafe { each_of_few::<F>(&operands, context) };
     }
@@ -231,6 +231,9 @@ unsafe fn each_of_half<F: LaneFunction, M: Machine>(
 
 /// Instructions that a machine has.
 pub(super) trait Machine {
+    /// Whether lanes are computed together.
+    const HAS_VECTORS: bool;
+
     /// Writes the words of active lanes.
     ///
     /// # Safety
@@ -242,6 +245,9 @@ pub(super) trait Machine {
 pub(super) struct Portable;
 
 impl Machine for Portable {
+    /// Of this kind almost all have AVX2, and the code for all others would be longer than theirs.
+    const HAS_VECTORS: bool = !cfg!(target_arch = "x86_64");
+
     #[inline(always)]
     unsafe fn store(to: &mut [u32; HALF], words: &[u32; HALF], active: u32) {
         for (at, (to, &word)) in to.iter_mut().zip(words).enumerate() {
@@ -256,6 +262,8 @@ pub(super) struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Machine for Avx2 {
+    const HAS_VECTORS: bool = true;
+
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn store(to: &mut [u32; HALF], words: &[u32; HALF], active: u32) {

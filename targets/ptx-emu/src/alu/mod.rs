@@ -35,7 +35,7 @@ pub(crate) type Row = i32;
 pub(crate) struct Un {
     /// Of one lane.
     pub(crate) one: unsafe fn(*mut u64, Row, Row),
-    /// Of all lanes, unless it is slow.
+    /// Of all lanes, unless it is slow or this machine has no instructions for it.
     pub(crate) all: Option<unsafe fn(*mut Lanes, *const Lanes)>,
 }
 
@@ -170,8 +170,9 @@ macro_rules! vectorized {
             // SAFETY: the caller's promise.
             unsafe { portable(d, $($operand),+) }
         }
+        // Code for older machines would be as long again.
         #[cfg(target_arch = "x86_64")]
-        let all = Some(if $crate::alu::has_avx2() { avx2 } else { portable } as _);
+        let all = $crate::alu::has_avx2().then_some(avx2 as _);
         #[cfg(not(target_arch = "x86_64"))]
         let all = Some(portable as _);
         $crate::alu::$Kind {
