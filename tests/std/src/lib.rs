@@ -58,6 +58,11 @@ pub const EXAMPLES: Package = Package {
     folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/std"),
 };
 
+/// The example with a pool of threads.
+pub const PRIMES: Package = Package {
+    folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/primes"),
+};
+
 impl Package {
     /// A file or a folder in it.
     #[must_use]

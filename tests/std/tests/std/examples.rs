@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-use std_tests::{EXAMPLES, devices, run_with};
+use std_tests::{EXAMPLES, PRIMES, Package, devices, run_with};
 
 /// A folder with text to search.
 const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
@@ -16,11 +16,11 @@ fn grep() {
         "no such words anywhere",
     ] {
         for device in devices(&["host"]) {
-            same(&device, "grep", &[pattern, TEXTS], b"");
+            same(&EXAMPLES, &device, "grep", &[pattern, TEXTS], b"");
         }
     }
     for device in devices(&["host"]) {
-        let output = same(&device, "grep", &["(", TEXTS], b"");
+        let output = same(&EXAMPLES, &device, "grep", &["(", TEXTS], b"");
         assert!(!output.status.success());
     }
 }
@@ -38,9 +38,9 @@ fn orders() {
         .collect();
     let text = format!("[{}]", orders.join(","));
     for device in devices(&["host"]) {
-        let output = same(&device, "orders", &[], text.as_bytes());
+        let output = same(&EXAMPLES, &device, "orders", &[], text.as_bytes());
         assert!(output.status.success(), "{output:?}");
-        let output = same(&device, "orders", &[], &text.as_bytes()[..1000]);
+        let output = same(&EXAMPLES, &device, "orders", &[], &text.as_bytes()[..1000]);
         assert!(!output.status.success(), "{output:?}");
     }
 }
@@ -50,10 +50,19 @@ fn gzip() {
     let text = fs::read(EXAMPLES.path("Cargo.lock")).expect("a file");
     let text = text.repeat(20);
     for device in devices(&["host"]) {
-        let packed = same(&device, "gzip", &[], &text).stdout;
+        let packed = same(&EXAMPLES, &device, "gzip", &[], &text).stdout;
         assert!(packed.len() < text.len() / 2);
-        assert_eq!(same(&device, "gzip", &["-d"], &packed).stdout, text);
-        let cut = same(&device, "gzip", &["-d"], &packed[..packed.len() / 2]);
+        assert_eq!(
+            same(&EXAMPLES, &device, "gzip", &["-d"], &packed).stdout,
+            text
+        );
+        let cut = same(
+            &EXAMPLES,
+            &device,
+            "gzip",
+            &["-d"],
+            &packed[..packed.len() / 2],
+        );
         assert!(!cut.status.success());
     }
 }
@@ -62,7 +71,7 @@ fn gzip() {
 fn primes() {
     for device in devices(&["host", "emu", "emu:gfx90a"]) {
         let limit = if device == "host" { "20000" } else { "2000" };
-        let output = same(&device, "primes", &[limit], b"");
+        let output = same(&PRIMES, &device, "primes", &[limit], b"");
         assert!(output.status.success(), "{output:?}");
     }
 }
@@ -71,7 +80,7 @@ fn primes() {
 #[test]
 fn a_stack_that_is_too_small() {
     let options = ["--stack", "32K", "--", "2000"];
-    let output = run_with(&mut EXAMPLES.on("emu:gfx90a", "primes", &options), b"");
+    let output = run_with(&mut PRIMES.on("emu:gfx90a", "primes", &options), b"");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("stack overflow"), "{errors}");
     assert_eq!(output.status.code(), Some(128 + libc::SIGABRT), "{errors}");
@@ -114,7 +123,7 @@ impl Place<'_> {
     fn command(self, program: &str) -> Command {
         match self {
             Place::Here => EXAMPLES.here(program),
-            Place::Device(device) => on(device, program),
+            Place::Device(device) => EXAMPLES.on(device, program, &["--"]),
         }
     }
 }
@@ -147,9 +156,15 @@ fn serve(place: Place<'_>) -> (Server, String) {
 }
 
 /// Runs a program here and on a device. Both do the same. Returns what it did.
-fn same(device: &str, program: &str, arguments: &[&str], input: &[u8]) -> Output {
-    let here = run_with(EXAMPLES.here(program).args(arguments), input);
-    let there = run_with(on(device, program).args(arguments), input);
+fn same(
+    package: &Package,
+    device: &str,
+    program: &str,
+    arguments: &[&str],
+    input: &[u8],
+) -> Output {
+    let here = run_with(package.here(program).args(arguments), input);
+    let there = run_with(package.on(device, program, &["--"]).args(arguments), input);
     let name = format!("{program} {arguments:?} on {device}: {there:?}");
     assert_eq!(here.stdout, there.stdout, "{name}");
     assert_eq!(here.status.code(), there.status.code(), "{name}");
@@ -161,9 +176,4 @@ fn same(device: &str, program: &str, arguments: &[&str], input: &[u8]) -> Output
         assert_eq!(last(&here), last(&there), "{name}");
     }
     there
-}
-
-/// A program on a device, without its arguments.
-fn on(device: &str, program: &str) -> Command {
-    EXAMPLES.on(device, program, &["--"])
 }
