@@ -10,7 +10,7 @@ use revoff_fn::zerocopy::IntoBytes;
 use crate::communication::Communication;
 use crate::element::MpiDatatype;
 use crate::error::MpiError;
-use crate::matching::Source;
+use crate::matching::{HasSource, Source};
 use crate::request::{Buffer, Request, Words};
 
 /// All ranks; errors are returned.
@@ -37,6 +37,12 @@ pub(crate) struct Arrived {
 
 // SAFETY: MPI identifies a message by its value on all threads; see `Request` for who calls MPI.
 unsafe impl Send for Arrived {}
+
+impl HasSource for Arrived {
+    fn source(&self) -> Source {
+        self.source
+    }
+}
 
 impl Communicator {
     /// Begins to send `bytes` bytes, which `buffer` returns.

@@ -21,14 +21,19 @@ impl Source {
     }
 }
 
+/// A receive or a message.
+pub(crate) trait HasSource {
+    fn source(&self) -> Source;
+}
+
 /// The receives of type `R` and the messages of type `M` that have not found each other.
 pub(crate) struct Matching<R, M> {
     /// The number of the next receive.
     next: u64,
     /// By number, so in the order in which they have begun.
-    receives: BTreeMap<u64, (Source, R)>,
+    receives: BTreeMap<u64, R>,
     /// In the order in which they came.
-    messages: VecDeque<(Source, M)>,
+    messages: VecDeque<M>,
 }
 
 impl<R, M> Default for Matching<R, M> {
@@ -41,31 +46,33 @@ impl<R, M> Default for Matching<R, M> {
     }
 }
 
-impl<R, M> Matching<R, M> {
+impl<R: HasSource, M: HasSource> Matching<R, M> {
     /// Begins a receive. Returns its number, and both if there is a message for it; otherwise it waits.
-    pub(crate) fn begin(&mut self, source: Source, receive: R) -> (u64, Option<(R, M)>) {
+    pub(crate) fn begin(&mut self, receive: R) -> (u64, Option<(R, M)>) {
         let number = self.next;
         self.next += 1;
+        let source = receive.source();
         let mut messages = self.messages.iter();
-        let first = messages.position(|&(message, _)| source.accepts(message));
+        let first = messages.position(|message| source.accepts(message.source()));
         match first.and_then(|first| self.messages.remove(first)) {
-            Some((_, message)) => (number, Some((receive, message))),
+            Some(message) => (number, Some((receive, message))),
             None => {
-                self.receives.insert(number, (source, receive));
+                self.receives.insert(number, receive);
                 (number, None)
             }
         }
     }
 
     /// Has a message come. Returns the receive that gets it, with its number, and the message; otherwise that waits.
-    pub(crate) fn come(&mut self, source: Source, message: M) -> Option<(u64, R, M)> {
+    pub(crate) fn come(&mut self, message: M) -> Option<(u64, R, M)> {
+        let source = message.source();
         let mut receives = self.receives.iter();
-        let first = receives.find(|(_, (receive, _))| receive.accepts(source));
+        let first = receives.find(|(_, receive)| receive.source().accepts(source));
         let number = first.map(|(&number, _)| number);
         match number.and_then(|number| self.receives.remove_entry(&number)) {
-            Some((number, (_, receive))) => Some((number, receive, message)),
+            Some((number, receive)) => Some((number, receive, message)),
             None => {
-                self.messages.push_back((source, message));
+                self.messages.push_back(message);
                 None
             }
         }
@@ -78,24 +85,22 @@ impl<R, M> Matching<R, M> {
 
     /// The receive of that number, if it waits.
     pub(crate) fn receive(&self, number: u64) -> Option<&R> {
-        self.receives.get(&number).map(|(_, receive)| receive)
+        self.receives.get(&number)
     }
 
     /// Removes and returns it.
     pub(crate) fn remove(&mut self, number: u64) -> Option<R> {
-        self.receives.remove(&number).map(|(_, receive)| receive)
+        self.receives.remove(&number)
     }
 
     /// Removes and returns all messages.
     pub(crate) fn remove_messages(&mut self) -> impl Iterator<Item = M> + use<R, M> {
-        let messages = mem::take(&mut self.messages).into_iter();
-        messages.map(|(_, message)| message)
+        mem::take(&mut self.messages).into_iter()
     }
 
     /// Removes all receives, with their numbers.
     pub(crate) fn remove_all(&mut self) -> impl Iterator<Item = (u64, R)> + use<R, M> {
-        let receives = mem::take(&mut self.receives).into_iter();
-        receives.map(|(number, (_, receive))| (number, receive))
+        mem::take(&mut self.receives).into_iter()
     }
 }
 
@@ -103,12 +108,21 @@ impl<R, M> Matching<R, M> {
 mod tests {
     use super::*;
 
-    fn source(from: u32, tag: u32) -> Source {
-        Source { from, tag }
+    /// A receive or a message with a text.
+    #[derive(Debug, PartialEq)]
+    struct Text(Source, &'static str);
+
+    impl HasSource for Text {
+        fn source(&self) -> Source {
+            self.0
+        }
     }
 
-    /// Receives, and what they get: texts.
-    fn matching() -> Matching<&'static str, &'static str> {
+    fn text(from: u32, tag: u32, text: &'static str) -> Text {
+        Text(Source { from, tag }, text)
+    }
+
+    fn matching() -> Matching<Text, Text> {
         Matching::default()
     }
 
@@ -120,15 +134,11 @@ mod tests {
             .enumerate()
         {
             assert_eq!(
-                matching.begin(source(from, tag), "waits"),
+                matching.begin(text(from, tag, "waits")),
                 (number as u64, None)
             );
         }
-        let mut come = |from, tag| {
-            matching
-                .come(source(from, tag), "came")
-                .map(|found| found.0)
-        };
+        let mut come = |from, tag| matching.come(text(from, tag, "came")).map(|found| found.0);
         assert_eq!(come(1, 9), Some(2));
         assert_eq!(come(1, 8), Some(1));
         assert_eq!(come(2, 7), Some(3));
@@ -141,11 +151,11 @@ mod tests {
     fn a_receive_gets_the_first_message_that_it_accepts() {
         let mut matching = matching();
         for (from, tag, message) in [(1, 7, "a"), (2, 7, "b"), (1, 8, "c"), (1, 7, "d")] {
-            assert_eq!(matching.come(source(from, tag), message), None);
+            assert_eq!(matching.come(text(from, tag, message)), None);
         }
         let mut gets = |from, tag| {
-            let (_, found) = matching.begin(source(from, tag), "begins");
-            found.map(|found| found.1)
+            let (_, found) = matching.begin(text(from, tag, "begins"));
+            found.map(|(_, message)| message.1)
         };
         assert_eq!(gets(2, ANY), Some("b"));
         assert_eq!(gets(1, 8), Some("c"));
@@ -157,18 +167,19 @@ mod tests {
     #[test]
     fn a_receive_that_is_removed_gets_nothing() {
         let mut matching = matching();
-        let (first, _) = matching.begin(source(ANY, ANY), "first");
-        let (second, _) = matching.begin(source(ANY, ANY), "second");
-        assert_eq!(matching.receive(first), Some(&"first"));
-        assert_eq!(matching.remove(first), Some("first"));
+        let (first, _) = matching.begin(text(ANY, ANY, "first"));
+        let (second, _) = matching.begin(text(ANY, ANY, "second"));
+        assert_eq!(matching.receive(first), Some(&text(ANY, ANY, "first")));
+        assert_eq!(matching.remove(first), Some(text(ANY, ANY, "first")));
         assert_eq!(matching.remove(first), None);
-        let found = matching.come(source(1, 1), "came");
-        assert_eq!(found, Some((second, "second", "came")));
-        let (third, _) = matching.begin(source(3, 3), "third");
-        assert!(matching.remove_all().eq([(third, "third")]));
-        assert_eq!(matching.come(source(4, 4), "unreceived"), None);
-        assert!(matching.remove_messages().eq(["unreceived"]));
-        assert!(matching.remove_messages().eq([""; 0]));
+        let found = matching.come(text(1, 1, "came"));
+        let both = (text(ANY, ANY, "second"), text(1, 1, "came"));
+        assert_eq!(found, Some((second, both.0, both.1)));
+        let (third, _) = matching.begin(text(3, 3, "third"));
+        assert!(matching.remove_all().eq([(third, text(3, 3, "third"))]));
+        assert_eq!(matching.come(text(4, 4, "unreceived")), None);
+        assert!(matching.remove_messages().eq([text(4, 4, "unreceived")]));
+        assert_eq!(matching.remove_messages().next(), None);
         assert!(!matching.has_receives());
     }
 }

@@ -19,7 +19,7 @@ use crate::communication::Communication;
 use crate::communicator::{Arrived, Communicator};
 use crate::discard::discard;
 use crate::error::MpiError;
-use crate::matching::{Matching, Source};
+use crate::matching::{HasSource, Matching, Source};
 use crate::progress::Command;
 use crate::request::{Buffer, Request, Words};
 use crate::run_to_end::RunToEnd;
@@ -51,6 +51,12 @@ struct Waiting {
     bytes: usize,
     /// Memory of a device with so many bytes; `None` for memory of the host.
     memory: Option<StagingBuffer>,
+}
+
+impl HasSource for Waiting {
+    fn source(&self) -> Source {
+        self.source
+    }
 }
 
 impl Waiting {
@@ -107,15 +113,14 @@ impl Receives {
         (from, tag, bytes): (u32, u32, usize),
         memory: Option<StagingBuffer>,
     ) -> Result<Receive, MpiError> {
-        let source = Source { from, tag };
         let receive = Waiting {
-            source,
+            source: Source { from, tag },
             bytes,
             memory,
         };
         self.communicator.check(receive.what())?;
         let mut queues = self.lock();
-        let (number, found) = queues.matching.begin(source, receive);
+        let (number, found) = queues.matching.begin(receive);
         let lost = found.and_then(|(receive, message)| {
             queues.receive(&self.communicator, number, receive, message)
         });
@@ -142,7 +147,7 @@ impl Receives {
             }
             match self.communicator.next_message() {
                 Ok(Some(message)) => {
-                    let found = queues.matching.come(message.source, message);
+                    let found = queues.matching.come(message);
                     lost.extend(found.and_then(|(number, receive, message)| {
                         queues.receive(&self.communicator, number, receive, message)
                     }));
