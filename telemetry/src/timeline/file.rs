@@ -91,9 +91,9 @@ impl TimelineFile {
 
     fn create(&'static self) -> Result<Out, TelemetryError> {
         let mut out = Out::create(&self.path)?;
-        let mut begin = b"[\n".to_vec();
-        process_name(&mut begin, self.process);
-        if let Err(EndError::Io(reason)) = out.write(&begin) {
+        // An earlier timeline stays until there is a record: a process without any does not replace it.
+        let is_empty = out.file.metadata().map_or(true, |file| file.len() == 0);
+        if is_empty && let Err(EndError::Io(reason)) = out.begin(self.process) {
             return Err(cannot_create(out.path, reason));
         }
         // Without this thread, records are written when a thread has many, and at the end.
@@ -172,7 +172,8 @@ impl TimelineFile {
         let State::Open(out) = &mut *state else {
             return;
         };
-        let result = out.write(records);
+        let begun = out.begin(self.process);
+        let result = begun.and_then(|()| out.write(records));
         if let Err(error) = result {
             let (name, path) = (VARIABLE.name(), &out.path);
             let message = format!("{name}={path:?}: the timeline ends here ({error})");
@@ -195,6 +196,7 @@ impl TimelineFile {
         end.extend(b"\n]\n");
         let state = std::mem::replace(&mut *lock(&self.state), State::Ended);
         if let State::Open(mut out) = state
+            && out.has_begun()
             && let Err(error) = out.write(&end)
         {
             let (name, path) = (VARIABLE.name(), out.path);
@@ -242,7 +244,7 @@ impl Out {
         unreachable!("no process has that many files")
     }
 
-    /// The empty file, and whether it is a regular one; `None` if another process writes it.
+    /// The file, which may have an earlier timeline, and whether it is a regular one; `None` if another process writes it.
     fn try_create(path: &Path) -> io::Result<Option<(File, bool)>> {
         // A pipe has the program wait for its reader, or end with it.
         let kind = fs::metadata(path).map(|metadata| metadata.file_type());
@@ -266,9 +268,25 @@ impl Out {
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 return Ok(None);
             }
-            file.set_len(0)?;
         }
         Ok(Some((file, is_regular)))
+    }
+
+    fn has_begun(&self) -> bool {
+        self.written > 0
+    }
+
+    /// Removes an earlier timeline, and writes the beginning, unless it has begun.
+    fn begin(&mut self, process: u32) -> Result<(), EndError> {
+        if self.has_begun() {
+            return Ok(());
+        }
+        if self.is_regular {
+            self.file.set_len(0)?;
+        }
+        let mut begin = b"[\n".to_vec();
+        process_name(&mut begin, process);
+        self.write(&begin)
     }
 
     fn write(&mut self, records: &[u8]) -> Result<(), EndError> {

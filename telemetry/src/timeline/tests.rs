@@ -279,7 +279,6 @@ fn the_records_of_all_threads_are_written_and_long_texts_are_cut() {
 fn a_file_that_is_being_written_stays() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("timeline");
-    fs::write(&path, "an old file, longer than the new one. ".repeat(100)).unwrap();
     let [first, second] = [(); 2].map(|()| {
         let file = TimelineFile::new(path.clone());
         file.open().unwrap();
@@ -294,6 +293,28 @@ fn a_file_that_is_being_written_stays() {
     third.open().unwrap();
     third.end();
     assert!(!folder.path().join("timeline.3").exists());
+}
+
+#[test]
+fn the_first_record_replaces_an_earlier_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("timeline");
+    let earlier = "an old file, longer than the new one. ".repeat(100);
+    fs::write(&path, &earlier).unwrap();
+    let open = || {
+        let file = TimelineFile::new(path.clone());
+        file.open().unwrap();
+        file
+    };
+    open().end();
+    assert_eq!(fs::read_to_string(&path).unwrap(), earlier);
+    let file = open();
+    // A thread keeps its first file, as a process has one.
+    thread::scope(|scope| {
+        scope.spawn(|| with_default(registry().with(layer(file)), || info!("now")));
+    });
+    file.end();
+    assert!(read(&path).iter().any(|record| record["name"] == "now"));
 }
 
 #[test]
