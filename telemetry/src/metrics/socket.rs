@@ -1,5 +1,6 @@
 //! The socket: HTTP over a Unix socket. Every request gets the same answer.
 
+use std::collections::VecDeque;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
@@ -7,16 +8,24 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::at_exit::at_exit;
 use crate::fork::{close_in_children, is_child};
 
-/// How long a client may take to send its request, and to read a part of the answer: others wait meanwhile.
-const TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum number of clients at a time: one more ends the connection of the oldest.
+pub(super) const MAX_CLIENTS: usize = 16;
+
+/// The pause after a connection could not be accepted, such as without descriptors: later there may be some.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum bytes of a request.
 const MAX_REQUEST: usize = 8 << 10;
+
+/// The answer to a longer one.
+const TOO_LONG: &[u8] = b"HTTP/1.0 431 Request Header Fields Too Large\r\n\r\n";
 
 /// Creates the socket, or the first of `SOCKET.2` and so on that nobody serves. A thread answers each request with what
 /// `text` returns. The socket is removed when the process exits.
@@ -25,19 +34,11 @@ const MAX_REQUEST: usize = 8 << 10;
 /// The system's. [`ErrorKind::AddrInUse`] if a file is there that is no socket.
 pub(super) fn open(path: &Path, text: impl Fn() -> String + Send + 'static) -> io::Result<()> {
     let (listener, path) = listen(path)?;
+    listener.set_nonblocking(true)?;
     let created = Identity::of(&fs::symlink_metadata(&path)?);
     let descriptor = listener.as_raw_fd();
     let server = thread::Builder::new().name("metrics".to_owned());
-    let serving = server.spawn(move || {
-        for stream in listener.incoming() {
-            match stream {
-                // A client that is gone needs no answer.
-                Ok(stream) => drop(answer(stream, &text)),
-                // No descriptors, for example: later there may be some.
-                Err(_) => thread::sleep(TIMEOUT),
-            }
-        }
-    });
+    let serving = server.spawn(move || serve(&listener, text));
     if let Err(error) = serving {
         let _ = fs::remove_file(&path); // Nobody serves it.
         return Err(error);
@@ -134,32 +135,91 @@ impl State {
     }
 }
 
-/// Reads a request and answers it.
-fn answer(mut stream: UnixStream, text: impl Fn() -> String) -> io::Result<()> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let mut request: Vec<u8> = Vec::new();
-    let mut part = [0; 1024];
-    let start = Instant::now();
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut part)? {
-            0 => return Ok(()),
-            len => request.extend(&part[..len]),
+/// Answers clients. A slow one delays no other.
+fn serve(listener: &UnixListener, text: impl Fn() -> String) {
+    let mut clients = VecDeque::new();
+    loop {
+        let mut sockets = vec![PollFd::new(listener, PollFlags::IN)];
+        sockets.extend(clients.iter().map(Client::awaited));
+        // After an error, such as an interruption, all are tried.
+        let _ = poll(&mut sockets, None);
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if clients.len() == MAX_CLIENTS {
+                    clients.pop_front();
+                }
+                clients.extend(Client::new(stream));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => thread::sleep(PAUSE),
         }
-        if start.elapsed() > TIMEOUT {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        if request.len() > MAX_REQUEST {
-            return stream.write_all(b"HTTP/1.0 431 Request Header Fields Too Large\r\n\r\n");
-        }
+        clients.retain_mut(|client| match client.progress(&text) {
+            Ok(()) => false,
+            // One that is gone needs no answer.
+            Err(error) => is_temporary(&error),
+        });
     }
-    let text = text();
+}
+
+/// Whether what failed is to be tried again.
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// A client that has not got all of its answer.
+struct Client {
+    stream: UnixStream,
+    request: Vec<u8>,
+    /// The rest of the answer; empty until the request has come.
+    answer: Vec<u8>,
+}
+
+impl Client {
+    /// `None` if it cannot be served.
+    fn new(stream: UnixStream) -> Option<Self> {
+        stream.set_nonblocking(true).ok()?;
+        Some(Self {
+            stream,
+            request: Vec::new(),
+            answer: Vec::new(),
+        })
+    }
+
+    /// What its progress waits for.
+    fn awaited(&self) -> PollFd<'_> {
+        let flags = match self.answer.is_empty() {
+            true => PollFlags::IN,
+            false => PollFlags::OUT,
+        };
+        PollFd::new(&self.stream, flags)
+    }
+
+    /// Reads its request and answers it, as far as that needs no waiting.
+    fn progress(&mut self, text: impl Fn() -> String) -> io::Result<()> {
+        let mut part = [0; 1024];
+        while self.answer.is_empty() {
+            match self.stream.read(&mut part)? {
+                0 => return Ok(()),
+                len => self.request.extend(&part[..len]),
+            }
+            if self.request.windows(4).any(|end| end == b"\r\n\r\n") {
+                self.answer = answer(&text()).into();
+            } else if self.request.len() > MAX_REQUEST {
+                self.answer = TOO_LONG.into();
+            }
+        }
+        while !self.answer.is_empty() {
+            let len = self.stream.write(&self.answer)?;
+            self.answer.drain(..len);
+        }
+        Ok(())
+    }
+}
+
+fn answer(text: &str) -> String {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    write!(
-        stream,
-        "HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{text}",
-        text.len()
-    )
+    let len = text.len();
+    format!("HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n\r\n{text}")
 }
 
 #[cfg(test)]
