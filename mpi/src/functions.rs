@@ -44,10 +44,7 @@ impl Mpi {
                 let shared = Arc::clone(&self.shared);
                 let function = $function::try_bind_async(move |$($parameter),*| {
                     let $shared = Arc::clone(&shared);
-                    Box::pin(async move {
-                        $shared.check()?;
-                        $body
-                    })
+                    Box::pin(async move { $shared.call(async { $body }).await })
                 });
                 let shared = Arc::clone(&self.shared);
                 let spawn = move |call| shared.run(call);
@@ -85,7 +82,7 @@ impl Mpi {
             let sending = shared.send(to, send_tag, data)?;
             let received = deliver(receiving, into).await?;
             sending.await?;
-            Ok::<_, MpiError>(received)
+            Ok(received)
         });
         add!(MpiExchange, |shared,
                            a,
@@ -115,7 +112,7 @@ impl Mpi {
             MpiIsend,
             |shared, to, tag, data| {
                 let sending = shared.send(to, tag, data)?;
-                Ok::<_, MpiError>(shared.kept().add(OpenRequest::Send(sending)))
+                Ok(shared.kept().add(OpenRequest::Send(sending)))
             },
             on_device::isend
         );
@@ -166,7 +163,7 @@ impl Mpi {
             if is_root {
                 put(&buffers, data)?;
             }
-            Ok::<_, MpiError>(())
+            Ok(())
         });
         add!(MpiAllreduce, |shared, datatype, operation, data| {
             put(

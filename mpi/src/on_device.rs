@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use mpi_calls::Received;
-use revoff_fn::{FunctionFailed, Plain};
+use revoff_fn::Plain;
 use revoff_host::shared_abi::map_kind::MapKind;
 use revoff_host::{DeviceCall, DeviceFunction, DeviceFuture, DeviceReply, StagingBuffer};
 
@@ -137,8 +137,7 @@ where
 {
     let shared = Arc::clone(shared);
     Some(Box::pin(async move {
-        shared.check().map_err(FunctionFailed::new)?;
-        run(shared).await.map_err(FunctionFailed::new)
+        shared.call(run(Arc::clone(&shared))).await
     }))
 }
 

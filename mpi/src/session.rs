@@ -16,7 +16,7 @@ use mpi::ffi;
 use mpi::topology::Communicator as _;
 use mpi::traits::AsRaw;
 use mpi_calls::MAX_TAG;
-use revoff_fn::BoxFuture;
+use revoff_fn::{BoxFuture, FunctionFailed};
 
 use crate::communication::Communication;
 use crate::communicator::Communicator;
@@ -168,6 +168,19 @@ impl Mpi {
 }
 
 impl Shared {
+    /// Runs the body of a call, while MPI runs. The error names the rank: ranks have one output.
+    pub(crate) async fn call<T>(
+        &self,
+        body: impl Future<Output = Result<T, MpiError>>,
+    ) -> Result<T, FunctionFailed> {
+        let result = match self.check() {
+            Ok(()) => body.await,
+            Err(error) => Err(error),
+        };
+        let Communicator { rank, size, .. } = self.communicator;
+        result.map_err(|error| FunctionFailed::new(format_args!("rank {rank} of {size}: {error}")))
+    }
+
     /// Polls a call until it is finished: here, or on the thread that polls.
     pub(crate) fn run(&self, mut call: BoxFuture<'static, ()>) {
         let _calling = self.calling.read().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +220,7 @@ impl Shared {
     ///
     /// # Errors
     /// It has ended.
-    pub(crate) fn check(&self) -> Result<(), MpiError> {
+    fn check(&self) -> Result<(), MpiError> {
         // Relaxed: `calling` orders it, or it is read by the thread that stores it.
         if self.has_ended.load(Ordering::Relaxed) {
             return Err(MpiError::Ended);

@@ -16,6 +16,7 @@ use revoff_build::BuildError;
 use revoff_build::device::{Assemblers, Toolchain};
 use revoff_host::{Functions, Grid, Image, LaunchError, Runtime, targets};
 use revoff_mpi::Mpi;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Subscriber};
@@ -106,6 +107,12 @@ const RIGHT: &[(&str, u32)] = &[
 const UNRECEIVED: &str = "unreceived";
 const LEFT: &str = "WARN: not received before MPI ended: 2 messages to this rank";
 
+/// A kernel that leaves a message of so many words, which its rank has no memory to discard: more than an arena of the
+/// allocator grows by without asking for address space. And what the rank reports.
+const HUGE_UNRECEIVED: &str = "huge_unreceived";
+const HUGE: u64 = 1 << 24;
+const NO_MEMORY: &str = "cannot allocate 134217728 bytes for a message: ";
+
 /// A kernel that waits for a collective function at the deadline on rank 0, and one on the others, before rank 0 begins it.
 /// MPI ends all the same.
 const ALONE: &str = "alone_never";
@@ -132,6 +139,12 @@ const WRONG: &[(&str, u32, u32, &str)] = &[
         ": another rank has called something else, or with other data, or has no memory for it: ",
     ),
     ("nonsense", 1, 1, "sending 1 byte with tag 0 to rank 1000: "),
+    (
+        "nonsense_of_one",
+        3,
+        1,
+        "rank 1 of 3: sending 1 byte with tag 0 to rank 1000: ",
+    ),
     ("c_wrong", 1, 1, "sending 4 bytes with tag 0 to rank 1000: "),
     ("hoard", 1, 1, NO_ROOM),
     (HOARD_WAITING, 1, 4, NO_ROOM),
@@ -189,6 +202,7 @@ fn main() -> ExitCode {
             (UNRECEIVED, Expected::Logs(LEFT, 4)),
             (ALONE, Expected::Success),
             (LATE, Expected::Success),
+            (HUGE_UNRECEIVED, Expected::Failure(NO_MEMORY)),
         ] {
             let run = move || check(kernel, 4, one_thread, &[], expected);
             tests.push(Trial::test(name(kernel), run));
@@ -484,7 +498,7 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     let long = long.chain(LONG_WRONG.iter().map(|&(kernel, _, bytes)| (kernel, bytes)));
     let long: Vec<_> = long.collect();
     let on_gpu = long.iter().map(|&(kernel, _)| (kernel, 1));
-    let others = [UNRECEIVED, ALONE, LATE].map(|kernel| (kernel, 1));
+    let others = [UNRECEIVED, HUGE_UNRECEIVED, ALONE, LATE].map(|kernel| (kernel, 1));
     let right = RIGHT.iter().copied().chain(others);
     let mut kernels = right.chain(wrong).chain(on_gpu);
     let (_, threads) = kernels
@@ -527,6 +541,17 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
             }
             thread::sleep(Duration::from_millis(5));
         }
+        ended
+    } else if name == HUGE_UNRECEIVED {
+        let memory = runtime.alloc(8 * HUGE)?;
+        // SAFETY: the kernel takes these, and the memory lives until it has ended.
+        let ended = unsafe { kernel.launch(grid, &[&memory, &HUGE])? }.wait();
+        // From now on, no more than the process has.
+        let none = Rlimit {
+            current: Some(0),
+            maximum: None,
+        };
+        setrlimit(Resource::As, none)?;
         ended
     } else {
         // SAFETY: the kernel takes no parameters.

@@ -462,6 +462,22 @@ pub fn hoard_waiting() {
     mpi_irecv(me, MORE, GIB).unwrap();
 }
 
+/// One rank of several sends to one that does not exist.
+#[revoff_device::kernel]
+pub fn nonsense_of_one() {
+    if rank().unwrap() == 1 {
+        assert!(send(1000, 0, &[0u8]).is_err());
+    }
+}
+
+/// Leaves a message that nobody receives, of `count` words at `memory`.
+#[revoff_device::kernel]
+pub unsafe fn huge_unreceived(memory: *const u64, count: u64) {
+    // SAFETY: the launcher provides these words.
+    let words = unsafe { core::slice::from_raw_parts(memory, count as usize) };
+    let _unreceived = isend(rank().unwrap(), 1, words).unwrap();
+}
+
 /// Leaves messages that nobody receives, or waits for.
 #[revoff_device::kernel]
 pub fn unreceived() {
