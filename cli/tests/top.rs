@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use common::{Ended, revoff, run};
 
@@ -91,6 +91,9 @@ fn what_it_cannot_show_is_refused() {
         let option = format!("--interval={interval}");
         run(top(&socket).arg(option)).refused(&["--interval", "a number from 0.1 to 3600"]);
     }
+    let file = folder.path().join("file");
+    fs::write(&file, "").expect("it can be created");
+    run(&mut top(&file)).refused(&[&format!("{}: no socket", file.display()), "REVOFF_METRICS"]);
     // Another program's socket.
     let listener = UnixListener::bind(&socket).expect("it can be created");
     let other = thread::spawn(move || {

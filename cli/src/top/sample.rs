@@ -1,7 +1,9 @@
 //! The metrics of a program at one time, in the OpenMetrics text format.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -31,6 +33,13 @@ impl Sample {
     /// # Errors
     /// Nobody answers, or the answer is none of ours.
     pub(super) fn of(socket: &Path) -> anyhow::Result<Self> {
+        // The system refuses connections to it, as to the socket of a program that was killed.
+        let is_other = fs::metadata(socket).is_ok_and(|file| !file.file_type().is_socket());
+        ensure!(
+            !is_other,
+            "{}: no socket; name the one that the program's REVOFF_METRICS names",
+            socket.display()
+        );
         let answer = ask(socket).map_err(|error| match error.kind() {
             // The latter two of a program that ends meanwhile.
             ErrorKind::NotFound
