@@ -151,6 +151,28 @@ pub enum Error {
     },
 }
 
+/// A step into a sandbox that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {reason}")]
+pub(crate) struct StepError {
+    step: String,
+    reason: io::Error,
+}
+
+/// Adds the step to its error.
+pub(crate) fn in_step<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> StepError {
+    |reason| StepError {
+        step: step.into(),
+        reason: reason.into(),
+    }
+}
+
+impl From<StepError> for Error {
+    fn from(StepError { step, reason }: StepError) -> Self {
+        Self::Enter { step, reason }
+    }
+}
+
 /// `fn main() -> Result` and `unwrap` print `Debug`, and their readers need the remedy too.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

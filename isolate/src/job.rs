@@ -20,7 +20,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, getppid, pidfd_open, set_parent_process_death_signal,
 };
 
-use crate::error::Error;
+use crate::error::{Error, in_step};
 use crate::message::{self, Outcome, Reply};
 use crate::sandbox::{Report, Sandbox};
 
@@ -418,10 +418,7 @@ fn prepare(mut request: File, parent: i32, jobs: &[Job]) -> Result<(Job, Isolate
     let job = jobs.iter().find(|job| job.name == request.job);
     let job = *job.ok_or(Error::UnknownJob { job: request.job })?;
     // First, since the sandbox refuses to change it.
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| Error::Enter {
-        step: "end with the parent".to_owned(),
-        reason: error.into(),
-    })?;
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(in_step("end with the parent"))?;
     // A parent that ended before sends no signal.
     if getppid().map(Pid::as_raw_nonzero).map(i32::from) != Some(parent) {
         exit(NO_REQUEST);

@@ -10,7 +10,7 @@ use landlock::{
 };
 use rustix::fs::{Mode, OFlags};
 
-use crate::error::Error;
+use crate::error::{Error, in_step};
 use crate::grant::{Access, Entry};
 
 /// The first version that restricts all ways to write to a file (Linux 6.2). Where namespaces restrict
@@ -29,8 +29,17 @@ pub(crate) struct Enforced {
     pub(crate) signals: bool,
 }
 
+/// The reason why a kernel restricts nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unavailable {
+    #[error(transparent)]
+    Unsupported(#[from] RulesetError),
+    #[error("it is not enabled")]
+    NotEnabled,
+}
+
 /// Restricts this thread, and those that it creates, to these entries. If `is_only`, nothing else does.
-/// `Err` in `Ok` is the reason why the kernel does not.
+/// `Err` in `Ok`: the kernel does not.
 ///
 /// # Errors
 /// A failure of a kernel that has the mechanism.
@@ -38,11 +47,11 @@ pub(crate) fn restrict(
     entries: &[Entry],
     commands: bool,
     is_only: bool,
-) -> Result<Result<Enforced, String>, Error> {
+) -> Result<Result<Enforced, Unavailable>, Error> {
     let minimum = if is_only { COMPLETE } else { PARTIAL };
     let ruleset = match ruleset(minimum) {
         Ok(ruleset) => ruleset,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(error) => return Ok(Err(error.into())),
     };
     let status = restrict_self(ruleset, entries, commands)?;
     let abi = match status.landlock {
@@ -50,7 +59,7 @@ pub(crate) fn restrict(
         _ => ABI::Unsupported,
     };
     if status.ruleset == RulesetStatus::NotEnforced {
-        return Ok(Err("it is not enabled".into()));
+        return Ok(Err(Unavailable::NotEnabled));
     }
     Ok(Ok(Enforced {
         signals: abi >= SCOPES,
@@ -73,19 +82,14 @@ fn restrict_self(
     entries: &[Entry],
     commands: bool,
 ) -> Result<RestrictionStatus, Error> {
-    let refused = |error: RulesetError| Error::Enter {
-        step: "restrict access to files".into(),
-        reason: io::Error::other(error),
-    };
+    let refused =
+        |error: RulesetError| in_step("restrict access to files")(io::Error::other(error));
     for entry in entries {
-        let failed = |reason: io::Error| Error::Enter {
-            step: format!("allow access to {}", entry.target.display()),
-            reason,
-        };
         let path = &entry.target;
+        let step = || format!("allow access to {}", path.display());
         let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| failed(error.into()))?;
-        let rights = rights(path, entry.access, commands).map_err(failed)?;
+            .map_err(in_step(step()))?;
+        let rights = rights(path, entry.access, commands).map_err(in_step(step()))?;
         ruleset = ruleset
             .add_rule(PathBeneath::new(&file, rights))
             .map_err(refused)?;
@@ -94,7 +98,7 @@ fn restrict_self(
             std::mem::forget(file);
         }
     }
-    ruleset.restrict_self().map_err(refused)
+    Ok(ruleset.restrict_self().map_err(refused)?)
 }
 
 /// The rights for a file, or for the files of a folder.

@@ -13,32 +13,30 @@ use rustix::mount::{
 use rustix::process::{chdir, getegid, geteuid, pivot_root};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::error::Error;
+use crate::error::{Error, StepError, in_step};
 use crate::grant::{Access, Entry, rebase};
 
 /// Where the new root is assembled. Any folder would do: the old root disappears.
 const NEW_ROOT: &str = "/tmp";
 
 /// Moves this process, which has one thread, into namespaces of its own, and into a root folder with
-/// these entries. `Err` in `Ok` is the reason why the system does not allow that; the process has kept
-/// its root then.
+/// these entries. `Err` in `Ok`: the system does not allow that step; the process has kept its root.
 ///
 /// # Errors
 /// A failure halfway.
-pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), String>, Error> {
+pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), StepError>, Error> {
     let directory = std::env::current_dir().ok();
     let trees = match prepare(entries, network) {
         Ok(trees) => trees,
-        Err((step, error)) => return Ok(Err(format!("{step}: {error}"))),
+        Err(refused) => return Ok(Err(refused)),
     };
-    let failed = |step: String| move |reason| Error::Enter { step, reason };
     let root = Path::new(NEW_ROOT);
     for (entry, tree) in entries.iter().zip(&trees) {
         let target = rebase(root, &entry.target);
-        let shown = || format!("place {} in it", entry.target.display());
-        create(tree, &target).map_err(failed(shown()))?;
+        let step = || format!("place {} in it", entry.target.display());
+        create(tree, &target).map_err(in_step(step()))?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        move_mount(tree, "", CWD, &target, flags).map_err(|e| failed(shown())(e.into()))?;
+        move_mount(tree, "", CWD, &target, flags).map_err(in_step(step()))?;
     }
     let is_all = entries
         .iter()
@@ -47,20 +45,16 @@ pub(crate) fn enter(entries: &[Entry], network: bool) -> Result<Result<(), Strin
         // Fails where only reading is granted: then the folder exists, or it is not granted.
         let _ = fs::create_dir_all(rebase(root, directory));
     }
-    switch(root, is_all).map_err(failed("change the root folder".into()))?;
+    switch(root, is_all).map_err(in_step("change the root folder"))?;
     let directory = directory.unwrap_or_else(|| PathBuf::from("/"));
     if chdir(&directory).is_err() {
-        chdir("/").map_err(|e| failed("change to the root folder".into())(e.into()))?;
+        chdir("/").map_err(in_step("change to the root folder"))?;
     }
     Ok(Ok(()))
 }
 
 /// Takes all steps that a system may forbid. Returns the granted trees, which nothing mounts yet.
-fn prepare(entries: &[Entry], network: bool) -> Result<Vec<OwnedFd>, (String, io::Error)> {
-    let failed = |step: &str| {
-        let step = step.to_owned();
-        move |error: rustix::io::Errno| (step, error.into())
-    };
+fn prepare(entries: &[Entry], network: bool) -> Result<Vec<OwnedFd>, StepError> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
     if !network {
@@ -68,31 +62,31 @@ fn prepare(entries: &[Entry], network: bool) -> Result<Vec<OwnedFd>, (String, io
     }
     // SAFETY: no flag separates what threads share by their contract with Rust, such as descriptors;
     // the process has one thread.
-    unsafe { unshare_unsafe(flags) }.map_err(failed("unshare user namespaces"))?;
+    unsafe { unshare_unsafe(flags) }.map_err(in_step("unshare user namespaces"))?;
     for (file, text) in [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("{user} {user} 1")),
         ("/proc/self/gid_map", format!("{group} {group} 1")),
     ] {
-        fs::write(file, text).map_err(|error| (format!("write {file}"), error))?;
+        fs::write(file, text).map_err(in_step(format!("write {file}")))?;
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).map_err(failed("detach mounts"))?;
+    mount_change("/", private).map_err(in_step("detach mounts"))?;
     let mut trees = Vec::with_capacity(entries.len());
     for entry in entries {
-        let shown = format!("clone the mount of {}", entry.source.display());
+        let step = || format!("clone the mount of {}", entry.source.display());
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_RECURSIVE;
-        let tree = open_tree(CWD, &entry.source, flags).map_err(failed(&shown))?;
+        let tree = open_tree(CWD, &entry.source, flags).map_err(in_step(step()))?;
         if entry.access == Access::Read {
-            set_read_only(tree.as_fd(), true).map_err(|error| (shown, error))?;
+            set_read_only(tree.as_fd(), true).map_err(in_step(step()))?;
         }
         trees.push(tree);
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("tmpfs", NEW_ROOT, "tmpfs", flags, c"mode=755,size=1m")
-        .map_err(failed("mount an empty root folder"))?;
+        .map_err(in_step("mount an empty root folder"))?;
     Ok(trees)
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
-use crate::error::Error;
+use crate::error::{Error, in_step};
 use crate::filter::{self, Policy};
 use crate::grant::{self, Access, Entry, Grant};
 use crate::{landlock, namespaces};
@@ -162,38 +162,29 @@ impl Sandbox {
     /// The process has several threads, or a folder open; a granted file does not exist; the kernel lacks a
     /// mechanism. The process should then end: part of the restrictions may apply.
     pub fn enter(&self) -> Result<Report, Error> {
-        let threads = fs::read_dir("/proc/self/task").map_err(|reason| Error::Enter {
-            step: "count threads (/proc/self/task)".to_owned(),
-            reason,
-        })?;
+        let threads =
+            fs::read_dir("/proc/self/task").map_err(in_step("count threads (/proc/self/task)"))?;
         let count = threads.count();
         if count != 1 {
             return Err(Error::Threads { count });
         }
         refuse_folders()?;
         let entries = self.entries()?;
-        let failed = |step: &str| {
-            let step = step.to_owned();
-            move |error: rustix::io::Errno| Error::Enter {
-                step,
-                reason: error.into(),
-            }
-        };
         // With 0, a core dump would still go to a program that handles them; 1 is the kernel's mark for
         // none at all.
         let no_core = Rlimit {
             current: Some(1),
             maximum: Some(1),
         };
-        setrlimit(Resource::Core, no_core).map_err(failed("forbid core dumps"))?;
+        setrlimit(Resource::Core, no_core).map_err(in_step("forbid core dumps"))?;
         let namespaces = namespaces::enter(&entries, self.network)?;
         let none = CapabilitySets {
             effective: CapabilitySet::empty(),
             permitted: CapabilitySet::empty(),
             inheritable: CapabilitySet::empty(),
         };
-        set_capabilities(None, none).map_err(failed("drop capabilities"))?;
-        set_no_new_privs(true).map_err(failed("forbid new privileges"))?;
+        set_capabilities(None, none).map_err(in_step("drop capabilities"))?;
+        set_no_new_privs(true).map_err(in_step("forbid new privileges"))?;
         let landlock = landlock::restrict(&entries, self.commands, namespaces.is_err())?;
         let policy = Policy {
             network: self.network,
@@ -210,11 +201,11 @@ impl Sandbox {
             (Ok(()), Ok(_)) => None,
             (Err(reason), Ok(_)) => Some(Missing {
                 mechanism: Mechanism::Namespaces,
-                reason,
+                reason: reason.to_string(),
             }),
             (Ok(()), Err(reason)) => Some(Missing {
                 mechanism: Mechanism::Landlock,
-                reason,
+                reason: reason.to_string(),
             }),
             (Err(namespaces), Err(landlock)) => {
                 return Err(Error::Unsupported {
@@ -254,15 +245,11 @@ impl Sandbox {
 /// Fails if a folder is open, such as one that was given as the standard input: names relative to it would not begin
 /// at the new root folder.
 fn refuse_folders() -> Result<(), Error> {
-    let failed = |reason| Error::Enter {
-        step: "list open files (/proc/self/fd)".to_owned(),
-        reason,
-    };
     let listed = fs::read_dir("/proc/self/fd").and_then(|entries| {
         let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
         names.collect::<io::Result<Vec<_>>>()
     });
-    for name in listed.map_err(failed)? {
+    for name in listed.map_err(in_step("list open files (/proc/self/fd)"))? {
         let link = Path::new("/proc/self/fd").join(&name);
         // The listing itself is closed by now, and not found.
         if link.is_dir() {
