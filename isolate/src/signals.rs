@@ -10,8 +10,12 @@ pub(crate) fn describe(signal: i32) -> String {
         libc::SIGFPE => ("SIGFPE", "invalid arithmetic"),
         libc::SIGABRT => ("SIGABRT", "abort"),
         libc::SIGSYS => ("SIGSYS", "a forbidden system call"),
-        libc::SIGKILL => ("SIGKILL", "by another process, or memory ran out"),
-        libc::SIGTERM => ("SIGTERM", "by another process"),
+        // The kernel sends it, too, where memory runs out or a limit of processor time ends.
+        libc::SIGKILL => (
+            "SIGKILL",
+            "by a process, or memory or processor time ran out",
+        ),
+        libc::SIGTERM => ("SIGTERM", "by a process"),
         libc::SIGINT => ("SIGINT", "interrupted"),
         libc::SIGHUP => ("SIGHUP", "the terminal was closed"),
         libc::SIGPIPE => ("SIGPIPE", "a closed pipe"),

@@ -21,6 +21,8 @@ fn act(isolated: Isolated) -> Result<Vec<u8>, JobError> {
         // SAFETY: not sound, on purpose: the fault is what the test is about.
         "null" => unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) },
         "abort" => std::process::abort(),
+        // SAFETY: sends a signal to this thread.
+        "raise" => drop(unsafe { libc::raise(argument.parse()?) }),
         // SAFETY: ends the process, as native code may do.
         "exit" => unsafe { libc::exit(argument.parse()?) },
         "result-and-exit" => {
@@ -104,6 +106,9 @@ pub(crate) fn a_crash_is_an_error() {
     for (action, signal, name) in [
         ("null", libc::SIGSEGV, "SIGSEGV"),
         ("abort", libc::SIGABRT, "SIGABRT"),
+        // A process may also send itself those that commonly come from outside.
+        ("raise:9", libc::SIGKILL, "SIGKILL (by a process"),
+        ("raise:15", libc::SIGTERM, "SIGTERM (by a process"),
     ] {
         let error = run(action).expect_err(action);
         let message = error.to_string();
