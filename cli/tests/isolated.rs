@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, hard_link};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -116,6 +116,11 @@ fn bad_input_is_refused() {
     let result = format!("out:8:{}", folder.join("result").display());
     run(fine().args([&result, &result])).refused(&["result would be overwritten"]);
     run(fine().arg(format!("out:8:{}", image.display()))).refused(&["would be overwritten"]);
+    let name = folder.join("second-name");
+    hard_link(&image, &name).expect("a link");
+    run(fine().arg(format!("out:8:{}", name.display()))).refused(&["would be overwritten"]);
+    run(fine().args([&result, &result.replace("result", "./result")]))
+        .refused(&["would be overwritten"]);
     let link = folder.join("link");
     symlink("elsewhere", &link).expect("a link");
     run(fine().arg(format!("out:8:{}", link.display()))).refused(&["link is a symbolic link"]);

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -105,14 +106,13 @@ fn path(text: &str) -> anyhow::Result<PathBuf> {
 
 /// Checks that each result goes to a file of its own, which is not the image either.
 pub(super) fn check_results(args: &[Arg], image: &Path) -> anyhow::Result<()> {
-    let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut taken = vec![file(image)];
+    let mut taken = vec![FileId::of(image)];
     for arg in args {
         if let Arg::Out(_, path) | Arg::InOut(path) = arg
             && (path.is_file() || !path.exists())
         {
             let shown = path.display();
-            let result = file(path);
+            let result = FileId::of(path);
             ensure!(
                 !taken.contains(&result),
                 "{shown} would be overwritten: it is the image, or has another result; name another file"
@@ -121,6 +121,28 @@ pub(super) fn check_results(args: &[Arg], image: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A file, whichever of its names is given.
+#[derive(PartialEq)]
+enum FileId {
+    /// Its device and inode.
+    Existing(u64, u64),
+    /// The path of one that does not exist yet.
+    New(PathBuf),
+}
+
+impl FileId {
+    fn of(path: &Path) -> Self {
+        if let Ok(found) = fs::metadata(path) {
+            return Self::Existing(found.dev(), found.ino());
+        }
+        let folder = path.parent().map(|folder| Path::new(".").join(folder));
+        match (folder.map(|folder| folder.canonicalize()), path.file_name()) {
+            (Some(Ok(folder)), Some(name)) => Self::New(folder.join(name)),
+            _ => Self::New(path.to_owned()),
+        }
+    }
 }
 
 /// A parameter on the device.
