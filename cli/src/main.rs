@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
     let options = match Options::try_parse() {
         Ok(options) => options,
-        Err(error) => return output::usage(&error),
+        Err(error) => return output::usage(error),
     };
     match command(&options.command) {
         Ok(status) => status,

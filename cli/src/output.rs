@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use revoff_host::{LaunchError, RuntimeError};
 use revoff_isolate::Error as IsolationError;
 use serde::Serialize;
@@ -79,8 +80,12 @@ pub(crate) fn failed(error: &anyhow::Error) -> u8 {
 }
 
 /// Ends the command after an invalid command line, or a request for help.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(mut error: clap::Error) -> ExitCode {
     if error.use_stderr() {
+        if error.kind() == clap::error::ErrorKind::ArgumentConflict {
+            let remedy = ContextValue::StyledStrs(vec!["leave out one of them".into()]);
+            error.insert(ContextKind::Suggested, remedy);
+        }
         let text = error.render().to_string();
         let text = text.trim_end();
         say(text.strip_prefix("error: ").unwrap_or(text));

@@ -63,7 +63,7 @@ Exit status: 0 success; 1 the kernel, or a call that it made, failed; 2 the comm
 line, the environment or a file is invalid.")]
 pub(crate) struct Options {
     /// The image with a kernel; without it, the program in this folder runs
-    #[arg(conflicts_with_all = ["source-options", "limit-options"])]
+    #[arg(conflicts_with_all = program::names_of::<program::Options>())]
     image: Option<PathBuf>,
 
     /// Another part that the device links to the image (PTX, cubins); may be repeated

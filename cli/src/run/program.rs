@@ -7,7 +7,7 @@ use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, Command, Id};
 use revoff_build::device::Toolchain;
 use revoff_build::program::{self, StdTarget};
 use revoff_host::targets::DeviceArch;
@@ -28,28 +28,27 @@ pub(crate) struct Options {
     source: Source,
 
     /// The program, if the crate has several
-    #[arg(long, value_name = "NAME", conflicts_with = "image")]
+    #[arg(long, value_name = "NAME")]
     bin: Option<String>,
 
     /// An image that an earlier run built, instead of building one
-    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["image", "source-options", "bin"])]
+    #[arg(long, value_name = "IMAGE", conflicts_with = "bin", conflicts_with_all = names_of::<Source>())]
     program: Option<PathBuf>,
 
     #[command(flatten)]
     limits: Limits,
 
     /// Count what the program allocates, and print it to the standard error when the program ends
-    #[arg(long, conflicts_with = "image")]
+    #[arg(long)]
     heap_stats: bool,
 
     /// The program's arguments
-    #[arg(last = true, value_name = "ARGUMENT", conflicts_with = "image")]
+    #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }
 
 /// The crate to build, and what for.
 #[derive(Debug, Args)]
-#[group(id = "source-options", multiple = true)]
 pub(crate) struct Source {
     /// The manifest of the crate [default: Cargo.toml in the current folder or one above]
     #[arg(long, value_name = "PATH")]
@@ -74,7 +73,6 @@ pub(crate) struct Source {
 
 /// The resources and rights of a program.
 #[derive(Debug, Args)]
-#[group(id = "limit-options", multiple = true)]
 pub(crate) struct Limits {
     /// The most threads of the program at a time, each a warp of its own
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
@@ -108,6 +106,16 @@ pub(crate) struct Limits {
     /// Allow the program only what other options allow; each of them implies this
     #[arg(long)]
     deny_all: bool,
+}
+
+/// The names of these options. An error of a conflict with each of them shows those that were given; with a group, it
+/// shows all.
+pub(super) fn names_of<Options: Args>() -> Vec<Id> {
+    let options = Options::augment_args(Command::new(""));
+    let names = options
+        .get_arguments()
+        .map(|option| option.get_id().clone());
+    names.collect()
 }
 
 /// The architecture for all NVIDIA GPUs: the oldest that Rust's atomics exist for. Drivers compile
