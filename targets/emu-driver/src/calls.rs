@@ -13,16 +13,31 @@ static IS_WANTED: LazyLock<Result<bool, SettingError>> =
 
 /// Counts a call.
 pub fn add(function: &str) {
+    add_calls(function, 1);
+}
+
+/// Notes that a program has the address of a function, which it may call.
+pub fn note(function: &str) {
+    add_calls(function, 0);
+}
+
+fn add_calls(function: &str, calls: u64) {
     if !IS_WANTED.as_ref().is_ok_and(|&is_wanted| is_wanted) {
         return;
     }
     let mut counts = lock(&COUNTS);
     match counts.get_mut(function) {
-        Some(count) => *count += 1,
+        Some(count) => *count += calls,
         None => {
-            counts.insert(function.to_owned(), 1);
+            counts.insert(function.to_owned(), calls);
         }
     }
+}
+
+/// The counts so far, also those of functions that were looked up and not called.
+#[must_use]
+pub fn counted() -> BTreeMap<String, u64> {
+    lock(&COUNTS).clone()
 }
 
 extern "C" fn print() {
@@ -30,7 +45,7 @@ extern "C" fn print() {
         return;
     }
     let mut errors = stderr().lock();
-    for (function, count) in &*lock(&COUNTS) {
+    for (function, count) in lock(&COUNTS).iter().filter(|(_, count)| **count > 0) {
         // The program does not read our log. A closed standard error is its business.
         let _ = writeln!(errors, "emulated GPU: {count} calls of {function}");
     }

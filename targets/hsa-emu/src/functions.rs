@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::LazyLock;
 
+use emu_driver::calls;
 use hsa_runtime_sys::hsa_status_t;
 
 use crate::runtime::answer;
@@ -327,5 +328,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The address of the function with a name.
 #[must_use]
 pub fn function(name: &str) -> Option<*const c_void> {
+    calls::note(name);
     TABLE.get(name).map(|address| address.0)
 }

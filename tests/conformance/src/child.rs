@@ -51,11 +51,11 @@ pub enum ChildError {
     },
 }
 
-/// Runs the test `name` of this program in a separate process.
+/// Runs the test `name` of this program in a separate process. Returns what it wrote to its standard error.
 ///
 /// # Errors
 /// The test fails, or does not run.
-pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), ChildError> {
+pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<String, ChildError> {
     let program = std::env::current_exe().map_err(ChildError::Program)?;
     let mut command = match std::env::var_os(RUNNER) {
         Some(runner) => {
@@ -73,11 +73,11 @@ pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), ChildError> {
         .map_err(ChildError::Process)?;
     ENDED.fetch_add(1, Ordering::Relaxed);
     let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
     // A process without a test of that name would succeed, too.
     if output.status.success() && text.contains("1 passed") {
-        return Ok(());
+        return Ok(errors.into_owned());
     }
-    let errors = String::from_utf8_lossy(&output.stderr);
     Err(ChildError::Failed {
         status: output.status,
         output: format!("{text}{errors}"),

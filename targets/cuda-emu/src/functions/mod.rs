@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::LazyLock;
 
+use emu_driver::calls;
+
 /// Calls a macro with the lists of all functions of CUDA 12.9: those that are there; those with a stream or a default
 /// stream, with the name for the default stream of the calling thread; and those that are not supported.
 #[macro_export]
@@ -648,5 +650,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The address of the function with a name.
 #[must_use]
 pub fn function(name: &str) -> Option<*const c_void> {
+    calls::note(name);
     TABLE.get(name).map(|address| address.0)
 }

@@ -3,145 +3,128 @@
 
 use std::time::{Duration, Instant};
 
-use conformance::{Target, child, process};
+use conformance::{Target, process};
 use conformance_calls::launch::{Increment, Places};
 use cuda_emu::counts;
-use revoff_host::{Functions, Grid, LaunchError, RuntimeError};
+use revoff_host::device::{BlockShape, DeviceAddr};
+use revoff_host::{Functions, Grid, Image, LaunchError, RuntimeError};
 
-use crate::driver_errors::PREFIX;
+use crate::driver_errors::silent;
+use crate::failing_calls::{self, FailingCalls, Fault};
 use crate::image::image;
 use crate::session::{Session, acting};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(calls_for_devices_fail),
-    test!(calls_for_contexts_fail),
-    test!(calls_for_memory_fail),
-    test!(calls_for_modules_fail),
-    test!(calls_for_events_fail),
+    test!(a_first_driver_call_fails),
+    test!(a_second_driver_call_fails),
+    test!(a_fifth_driver_call_fails),
+    test!(a_driver_call_loses_the_device),
     test!(one_call_fails).alone(),
     test!(a_typed_launch_uses_one_queue).alone(),
     // Resources of a launch past its deadline are never freed.
     test!(a_typed_launch_leaves_no_copy_from_the_host).alone_with(&[(DELAY, "200000")]),
 ];
 
+/// `CUDA_ERROR_UNKNOWN`, and `CUDA_ERROR_LAUNCH_FAILED`.
+const UNEXPECTED: u32 = 999;
+const LOSS: u32 = 719;
+
 /// Microseconds before each copy.
 const DELAY: &str = "REVOFF_EMU_COPY_DELAY";
 
-/// Functions of the driver, whose failure must only cause an error.
-const OF_DEVICES: &[&str] = &[
-    "cuDeviceGet",
-    "cuDeviceGetAttribute",
-    "cuDevicePrimaryCtxRetain",
-    "cuMemGetInfo_v2",
-    "cuFuncGetAttribute",
-    "cuLaunchKernel",
-];
-const OF_CONTEXTS: &[&str] = &[
-    "cuCtxGetCurrent",
-    "cuCtxSetCurrent",
-    "cuStreamCreate",
-    "cuStreamDestroy_v2",
+/// The calls of this device that fail in turn.
+const CALLS: FailingCalls = FailingCalls {
+    user: "emu_driver::one_call_fails",
+    environments: &[&[], &[("REVOFF_EMU_POOLS", "0")]],
+    at_start: &["cuInit", "cuDriverGetVersion"],
+    tolerated: &[
+        // These free.
+        "cuDevicePrimaryCtxRelease_v2",
+        "cuEventDestroy_v2",
+        "cuLinkDestroy",
+        "cuMemFreeAsync",
+        "cuMemFreeHost",
+        "cuMemFree_v2",
+        "cuModuleUnload",
+        "cuStreamDestroy_v2",
+        // The size of the memory is unknown.
+        "cuMemGetInfo_v2",
+        // The address stays unknown, which it is here in any case.
+        "cuPointerGetAttribute",
+        // The host waits instead.
+        "cuEventCreate",
+        "cuStreamWaitEvent",
+        // It makes the caller's context current again.
+        "cuCtxSetCurrent:2",
+    ],
+    never_called: &[
+        // For GPUs that are installed.
+        "cuDeviceGetCount",
+        "cuDeviceGetName",
+        "cuDeviceGetPCIBusId",
+        // These describe errors.
+        "cuGetErrorName",
+        "cuGetErrorString",
+    ],
+    infallible: &[],
+};
+
+/// Those that report progress. After an unexpected failure, kernels may still run, so their resources, including the
+/// context, are left alone.
+const PROGRESS: [&str; 5] = [
     "cuStreamSynchronize",
-];
-const OF_MEMORY: &[&str] = &[
-    "cuMemAllocAsync",
-    "cuMemFreeAsync",
-    "cuMemHostAlloc",
-    "cuMemFreeHost",
-    "cuMemHostGetDevicePointer_v2",
-    "cuMemcpyHtoDAsync_v2",
-    "cuMemcpyDtoHAsync_v2",
-];
-const OF_MODULES: &[&str] = &[
-    "cuModuleLoadDataEx",
-    "cuModuleUnload",
-    "cuModuleGetFunction",
-    "cuModuleGetGlobal_v2",
-];
-const OF_EVENTS: &[&str] = &[
-    "cuEventCreate",
-    "cuEventDestroy_v2",
+    "cuStreamQuery",
     "cuEventRecord",
     "cuEventQuery",
     "cuEventSynchronize",
 ];
 
-/// Those of these that report progress. After an unexpected failure, kernels may still run, so
-/// their resources, including the context, are left alone.
-const PROGRESS: [&str; 4] = [
-    "cuStreamSynchronize",
-    "cuEventRecord",
-    "cuEventQuery",
-    "cuEventSynchronize",
-];
-
-/// The failing calls: with an unexpected error, or one that loses the device.
-const FAULTS: [(u32, u32); 4] = [(1, 999), (2, 999), (5, 999), (2, 719)];
-
-fn calls_for_devices_fail(_: &Target) {
-    fail(OF_DEVICES);
+fn a_first_driver_call_fails(_: &Target) {
+    CALLS.fail(1, UNEXPECTED);
 }
 
-fn calls_for_contexts_fail(_: &Target) {
-    fail(OF_CONTEXTS);
+fn a_second_driver_call_fails(_: &Target) {
+    CALLS.fail(2, UNEXPECTED);
 }
 
-fn calls_for_memory_fail(_: &Target) {
-    fail(OF_MEMORY);
+fn a_fifth_driver_call_fails(_: &Target) {
+    CALLS.fail(5, UNEXPECTED);
 }
 
-fn calls_for_modules_fail(_: &Target) {
-    fail(OF_MODULES);
-}
-
-fn calls_for_events_fail(_: &Target) {
-    fail(OF_EVENTS);
-}
-
-fn fail(functions: &[&str]) {
-    let name = format!("{PREFIX}::one_call_fails");
-    let mut failed = Vec::new();
-    for function in functions {
-        for (call, code) in FAULTS {
-            let fault = format!("{function}:{call}={code}");
-            let environment = [("REVOFF_EMU_FAIL", fault.as_str())];
-            if let Err(what) = child::run(&name, &environment) {
-                failed.push(format!("{fault}: {what}"));
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
-}
-
-/// Whether the state of the device is unknown after that.
-fn is_in_the_dark(fault: &str) -> bool {
-    fault.ends_with("=999") && PROGRESS.iter().any(|call| fault.starts_with(call))
+fn a_driver_call_loses_the_device(_: &Target) {
+    CALLS.fail(2, LOSS);
 }
 
 /// Uses all features, repeatedly.
 fn one_call_fails(target: &Target) {
-    let fault = std::env::var("REVOFF_EMU_FAIL").unwrap_or_default();
-    let is_in_the_dark = is_in_the_dark(&fault);
-    // The failing call may be in the second iteration.
-    for time in 0..6 {
-        let result = use_it(target);
-        if fault.is_empty() || time == 5 {
-            result.expect("nothing fails any more");
-        }
-        // A lost device is usable again only when everything is dropped.
-        if !is_in_the_dark {
-            assert_eq!(process::settle(|| counts().contexts, 0), 0, "contexts");
-        }
-    }
-    // Functions called once or twice have no fifth call; otherwise a fault that did not happen has
-    // tested nothing.
-    if !fault.is_empty() && !fault.contains(":5=") {
-        assert_eq!(counts().faults, 1, "calls that failed");
-    }
+    let fault = failing_calls::fault();
+    let is_in_the_dark = fault
+        .as_ref()
+        .is_some_and(|fault| fault.code == UNEXPECTED && PROGRESS.contains(&&*fault.function));
+    let is_release = |fault: &Fault| fault.function == "cuDevicePrimaryCtxRelease_v2";
+    CALLS.repeat(
+        || counts().faults,
+        || {
+            let result = use_it(target);
+            // A lost device is usable again only when everything is dropped.
+            if !is_in_the_dark && !fault.as_ref().is_some_and(is_release) {
+                assert_eq!(process::settle(|| counts().contexts, 0), 0, "contexts");
+            }
+            result
+        },
+    );
     // Resources that could not be freed, with or without a context, still exist.
-    let frees = ["Free", "Destroy", "Unload", "SetCurrent", "GetCurrent"];
-    if !is_in_the_dark && !frees.iter().any(|free| fault.contains(free)) {
+    let frees = [
+        "Free",
+        "Destroy",
+        "Unload",
+        "Release",
+        "SetCurrent",
+        "GetCurrent",
+    ];
+    let may_leak = |fault: &Fault| frees.iter().any(|free| fault.function.contains(free));
+    if !is_in_the_dark && !fault.as_ref().is_some_and(may_leak) {
         assert_eq!(counts().leaks, 0, "leaks");
     }
 }
@@ -149,11 +132,15 @@ fn one_call_fails(target: &Target) {
 fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = target.builder().build()?;
     let program = runtime.load(&image(target), &acting(|what| what))?;
+    let empty = ".version 7.0\n.target sm_60\n.address_size 64\n";
+    let parts = vec![silent(), Image::from_bytes("empty", empty.as_bytes())?];
+    let linked = Image::link("linked", parts)?;
+    let linked = runtime.load(&linked, &Functions::new())?;
     let _ = (runtime.memory(), runtime.description());
     let outcomes = runtime.alloc(4 * size_of::<conformance_calls::Outcome>() as u64)?;
     let kernel = program.kernel("call_act")?;
     let args: [&dyn revoff_host::KernelArg; 4] = [&1u64, &0u64, &3u32, &outcomes];
-    let grid = revoff_host::Grid {
+    let grid = Grid {
         teams: 2,
         threads: 2,
     };
@@ -164,6 +151,29 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     outcomes.read(0, &mut data)?;
     // A failure is an error, never a wrong result.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
+    let number = runtime.alloc_from(&[41u64])?;
+    let much = linked.kernel("silent")?.with_block(BlockShape {
+        shared_bytes: 60_000,
+        ..BlockShape::default()
+    });
+    let one = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    let copy = runtime.alloc(8)?;
+    let (mut first, mut second) = (runtime.queue()?, runtime.queue()?);
+    // SAFETY: the parameter is that of `silent`, allocated until the launch has been waited for.
+    let launch = unsafe { much.enqueue(&mut *first, one, &[&number]) }?;
+    second.wait_event(&first.record_event());
+    second.copy_on_device(copy.address(), number.address(), 8)?;
+    // SAFETY: nothing is copied: nothing has this address.
+    let unknown = unsafe { second.copy_from_device([0u8; 8].as_mut_ptr(), DeviceAddr(8), 8) };
+    unknown.expect_err("nothing has this address");
+    second.synchronize()?;
+    launch.wait()?;
+    let mut copied = [0u64];
+    copy.read(0, &mut copied)?;
+    assert_eq!(copied, [42]);
     Ok(())
 }
 

@@ -118,7 +118,7 @@ fn bad_text(name: &str) -> Image {
 }
 
 /// PTX with a kernel `silent`, which adds 1 to a number.
-fn silent() -> Image {
+pub(crate) fn silent() -> Image {
     let text = "\
 .version 7.0
 .target sm_60

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use conformance::{Target, child, emulated, process};
+use conformance::{Target, emulated, process};
 use conformance_calls::Outcome;
 use hsa_emu::{GpuOptions, Options, counts, report_event};
 use revoff_host::device::{BlockShape, EventState};
@@ -14,6 +14,7 @@ use revoff_host::shared_abi::gomp::REV_OFFLOAD_VAR;
 use revoff_host::shared_abi::image::RUNTIME;
 use revoff_host::{Functions, Grid, Image, KernelArg, LaunchError, Runtime, RuntimeError};
 
+use crate::failing_calls::{self, FailingCalls};
 use crate::image::{image, shared_object};
 use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
@@ -55,10 +56,9 @@ pub(crate) const TESTS: &[Test] = &[
         "REVOFF_EMU_FAIL",
         "hsa_amd_memory_async_copy:3=4096,hsa_amd_memory_async_copy:6=4096",
     )]),
-    test!(calls_for_agents_fail),
-    test!(calls_for_memory_fail),
-    test!(calls_for_queues_fail),
-    test!(calls_for_code_fail),
+    test!(a_first_driver_call_fails),
+    test!(a_second_driver_call_fails),
+    test!(a_fifth_driver_call_fails),
     test!(one_call_fails).alone(),
 ];
 
@@ -568,90 +568,73 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
     assert!(read::<u8>(&filled) == data, "they came back changed");
 }
 
-/// Functions of ROCr, whose failure must only cause an error.
-const OF_AGENTS: &[&str] = &[
-    "hsa_iterate_agents",
-    "hsa_agent_get_info",
-    "hsa_agent_iterate_isas",
-    "hsa_isa_get_info_alt",
-    "hsa_amd_agent_iterate_memory_pools",
-    "hsa_amd_memory_pool_get_info",
-    "hsa_amd_agent_memory_pool_get_info",
-];
-const OF_MEMORY: &[&str] = &[
-    "hsa_amd_memory_pool_allocate",
-    "hsa_amd_memory_pool_free",
-    "hsa_amd_agents_allow_access",
-    "hsa_amd_memory_async_copy",
-    "hsa_amd_pointer_info",
-];
-const OF_QUEUES: &[&str] = &[
-    "hsa_amd_signal_async_handler",
-    "hsa_signal_create",
-    "hsa_signal_destroy",
-    "hsa_queue_create",
-    "hsa_queue_destroy",
-];
-const OF_CODE: &[&str] = &[
-    "hsa_code_object_reader_create_from_memory",
-    "hsa_code_object_reader_destroy",
-    "hsa_executable_create_alt",
-    "hsa_executable_load_agent_code_object",
-    "hsa_executable_freeze",
-    "hsa_executable_get_symbol_by_name",
-    "hsa_executable_symbol_get_info",
-    "hsa_executable_destroy",
-];
+/// The calls of this device that fail in turn.
+const CALLS: FailingCalls = FailingCalls {
+    user: "emu_rocr::one_call_fails",
+    environments: &[&[]],
+    at_start: &["hsa_init", "hsa_amd_register_system_event_handler"],
+    tolerated: &[
+        // These free.
+        "hsa_amd_memory_pool_free",
+        "hsa_code_object_reader_destroy",
+        "hsa_executable_destroy",
+        "hsa_queue_destroy",
+        "hsa_signal_destroy",
+        // Threads that wait poll instead.
+        "hsa_amd_signal_async_handler",
+        // Of the description.
+        "hsa_agent_get_info:5",
+    ],
+    never_called: &[
+        "hsa_shut_down",
+        "hsa_signal_wait_scacquire",
+        // It describes errors.
+        "hsa_status_string",
+        // For GPUs that are installed.
+        "hsa_system_get_info",
+    ],
+    infallible: &[
+        "hsa_queue_load_read_index_scacquire",
+        "hsa_queue_store_write_index_screlease",
+        "hsa_signal_load_scacquire",
+        "hsa_signal_store_relaxed",
+        "hsa_signal_store_screlease",
+    ],
+};
 
-fn calls_for_agents_fail(_: &Target) {
-    fail(OF_AGENTS);
+/// `HSA_STATUS_ERROR`.
+const UNEXPECTED: u32 = 4096;
+
+fn a_first_driver_call_fails(_: &Target) {
+    CALLS.fail(1, UNEXPECTED);
 }
 
-fn calls_for_memory_fail(_: &Target) {
-    fail(OF_MEMORY);
+fn a_second_driver_call_fails(_: &Target) {
+    CALLS.fail(2, UNEXPECTED);
 }
 
-fn calls_for_queues_fail(_: &Target) {
-    fail(OF_QUEUES);
-}
-
-fn calls_for_code_fail(_: &Target) {
-    fail(OF_CODE);
-}
-
-fn fail(functions: &[&str]) {
-    let name = format!("{PREFIX}::one_call_fails");
-    let mut failed = Vec::new();
-    for function in functions {
-        for call in [1, 2, 5] {
-            let fault = format!("{function}:{call}=4096");
-            let environment = [("REVOFF_EMU_FAIL", fault.as_str())];
-            if let Err(what) = child::run(&name, &environment) {
-                failed.push(format!("{fault}: {what}"));
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+fn a_fifth_driver_call_fails(_: &Target) {
+    CALLS.fail(5, UNEXPECTED);
 }
 
 /// Uses all features, repeatedly.
 fn one_call_fails(target: &Target) {
-    let fault = std::env::var("REVOFF_EMU_FAIL").unwrap_or_default();
     // Resources that could not be freed still exist.
-    let leaks = ["free", "destroy"].iter().any(|word| fault.contains(word));
-    for time in 0..6 {
-        let result = use_it(target);
-        if fault.is_empty() || time == 5 {
-            result.expect("nothing fails any more");
-        }
-        if !leaks {
-            assert_eq!(process::settle(|| counts().held, 0), 0, "held");
-        }
-    }
-    // A fault that did not happen has tested nothing.
-    if !fault.is_empty() {
-        assert_eq!(counts().faults, 1, "calls that failed");
-    }
+    let leaks = failing_calls::fault().is_some_and(|fault| {
+        ["free", "destroy"]
+            .iter()
+            .any(|word| fault.function.contains(word))
+    });
+    CALLS.repeat(
+        || counts().faults,
+        || {
+            let result = use_it(target);
+            if !leaks {
+                assert_eq!(process::settle(|| counts().held, 0), 0, "held");
+            }
+            result
+        },
+    );
 }
 
 fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {

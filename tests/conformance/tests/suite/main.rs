@@ -19,6 +19,7 @@ mod driver_calls;
 mod driver_errors;
 mod events;
 mod executor;
+mod failing_calls;
 mod failures;
 mod foreign;
 mod forged;
@@ -62,7 +63,7 @@ use std::process::ExitCode;
 
 use conformance::watchdog::Watchdog;
 use conformance::{DEVICES, DEVICES_OF_SELECTION, Target, child, emulated, process, target};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use revoff_host::Runtime;
 use revoff_host::shared_abi::wire::WireKind;
 
@@ -286,7 +287,8 @@ fn trial(target: Target, prefix: String, test: Test) -> Trial {
         let _watchdog = Watchdog::watch(&name);
         match test.process {
             Process::Own(environment) if !child::is_for(&name) => {
-                child::run(&name, environment).map_err(Failed::from)
+                child::run(&name, environment)?;
+                Ok(())
             }
             _ => {
                 (test.run)(&target);

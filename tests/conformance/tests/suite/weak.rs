@@ -31,7 +31,7 @@ fn run(target: &Target, test: &str, weak: &str) -> Result<(), ChildError> {
     let name = format!("{}::{test}", target.name());
     // Without its waits a kernel may wait forever.
     let settings = [(WEAK, weak), (CHECK, "0"), (LIMIT, "5")];
-    child::run(&name, &settings)
+    child::run(&name, &settings).map(drop)
 }
 
 fn calls_are_right_in_weak_memory(target: &Target) {
