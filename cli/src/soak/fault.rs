@@ -1,6 +1,9 @@
 //! What is made to fail.
 
 use std::fmt;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,6 +19,10 @@ pub(super) enum Fault {
     Panic,
     /// The launch is aborted, while a host function stalls.
     Abort(Arc<Stall>),
+    /// The host function writes to a full disk.
+    Disk,
+    /// The host function asks for more memory than there is.
+    Memory,
 }
 
 /// The message with which a host function fails.
@@ -64,16 +71,28 @@ impl fmt::Debug for Stall {
 impl Fault {
     /// That of a launch: every other one has none.
     pub(super) fn of(launch: u64) -> Self {
-        match launch % 4 {
-            1 => Self::Panic,
-            3 => Self::Abort(Arc::default()),
-            _ => Self::None,
+        if launch.is_multiple_of(2) {
+            return Self::None;
+        }
+        // By turns of five: there is an even number of kinds of runtimes, and so each of them gets all faults.
+        match launch / 2 % 5 {
+            0 => Self::Panic,
+            1 | 4 => Self::Abort(Arc::default()),
+            2 => Self::Disk,
+            _ => Self::Memory,
         }
     }
 
     /// Happens in the host function, with message `number` of the launch's thread `thread`.
-    pub(super) fn happen(&self, thread: u32, number: u64) {
+    pub(super) fn happen(&self, thread: u32, number: u64) -> io::Result<()> {
         match self {
+            Self::Disk if number == AT => return File::create("/dev/full")?.write_all(&[0]),
+            Self::Memory if number == AT => {
+                let mut memory = Vec::<u8>::new();
+                memory.try_reserve_exact(isize::MAX.cast_unsigned())?;
+                // Without a use, the compiler may leave it out.
+                black_box(&mut memory);
+            }
             // Without the message of a panic.
             Self::Panic if number == AT => resume_unwind(Box::new("planned")),
             Self::Abort(stall) if number == AT && thread == 0 => {
@@ -81,6 +100,16 @@ impl Fault {
                 stall.wait_for(Phase::Over);
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// What the error of its host function says.
+    fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Disk => Some("No space left"),
+            Self::Memory => Some("memory"),
+            _ => None,
         }
     }
 
@@ -114,8 +143,32 @@ impl Fault {
                     ..
                 }),
             ) => Ok(()),
+            (
+                _,
+                Err(LaunchError::Call {
+                    first: CallError::Failed { message, .. },
+                    ..
+                }),
+            ) if self.reason().is_some_and(|reason| message.contains(reason)) => Ok(()),
             (_, Err(error)) => bail!("it was made to fail with another error: {error}"),
             (_, Ok(_)) => bail!("it has not failed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_exhausted_is_an_error() {
+        for fault in [Fault::Disk, Fault::Memory] {
+            let error = fault.happen(0, AT).expect_err("none is left").to_string();
+            assert!(
+                fault.reason().is_some_and(|reason| error.contains(reason)),
+                "{error}"
+            );
+            fault.happen(0, AT + 1).expect("another message");
         }
     }
 }

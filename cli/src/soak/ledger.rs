@@ -1,5 +1,6 @@
 //! What the host has seen of each device thread.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,22 +68,23 @@ impl Ledger {
     pub(super) fn functions(self: &Arc<Self>) -> anyhow::Result<Functions> {
         let ledger = Arc::clone(self);
         let mut functions = Functions::new();
-        functions.add(Exchange::bind(move |thread, number, words: &mut [u64]| {
-            ledger.take(thread, number, words);
-            number
-        }))?;
+        functions.add(Exchange::try_bind(
+            move |thread, number, words: &mut [u64]| {
+                ledger.take(thread, number, words).map(|()| number)
+            },
+        ))?;
         Ok(functions)
     }
 
     /// Checks a message, and makes its answer.
-    fn take(&self, thread: u32, number: u64, words: &mut [u64]) {
+    fn take(&self, thread: u32, number: u64, words: &mut [u64]) -> io::Result<()> {
         let Some(next) = self.next.get(thread as usize) else {
             self.wrong.fetch_add(1, Ordering::Relaxed);
-            return;
+            return Ok(());
         };
         let launch = self.launch();
         if number < launch.first && launch.follows_abort {
-            return;
+            return Ok(());
         }
         // Locked: a launch that begins after an abort does so before this or after it. Relaxed, everywhere here: a thread
         // sends a message after the answer to the last one, so calls order these accesses, and the launch has ended when
@@ -102,7 +104,7 @@ impl Ledger {
         }
         self.calls.fetch_add(1, Ordering::Relaxed);
         words.iter_mut().for_each(|word| *word = !*word);
-        fault.happen(thread, number.wrapping_sub(first));
+        fault.happen(thread, number.wrapping_sub(first))
     }
 
     /// Begins a launch, after one that may have made `messages` calls.
@@ -190,7 +192,8 @@ mod tests {
         ledger.begin(10, Fault::None);
         for &number in numbers {
             let mut words = [0; MAX_WORDS];
-            ledger.take(0, number, message(0, number, &mut words));
+            let taken = ledger.take(0, number, message(0, number, &mut words));
+            taken.expect("no fault");
         }
         ledger
     }
@@ -209,7 +212,7 @@ mod tests {
         let mut words = [0; MAX_WORDS];
         let words = message(0, 11, &mut words);
         words[0] += 1;
-        ledger.take(0, 11, words);
+        ledger.take(0, 11, words).expect("no fault");
         assert_eq!(faults(&ledger), (0, 0, 1));
         // Of the launch before: it has ended, unless it was aborted.
         let ledger = follow(Fault::Abort(Arc::default()), &[9, 10]);

@@ -68,8 +68,9 @@ Each device thread numbers its messages. The host notices those that are missing
 or come twice, and both sides notice those that have changed. Runtimes are
 opened and closed; their counters wrap.
 
---faults also makes host functions panic and stall, and aborts launches. These
-launches must fail, each with its own error, and the launches after them must not.
+--faults also makes host functions panic, stall, write to a full disk and ask for
+more memory than there is, and aborts launches. These launches must fail, each with
+its own error, and the launches after them must not.
 
 Examples:
   revoff soak --seconds 3600
