@@ -121,6 +121,13 @@ fn bad_input_is_refused() {
     run(fine().arg(format!("out:8:{}", name.display()))).refused(&["would be overwritten"]);
     run(fine().args([&result, &result.replace("result", "./result")]))
         .refused(&["would be overwritten"]);
+    let library = folder.join("library.so");
+    fs::write(&library, "").expect("a file");
+    let over = format!("out:8:{}", library.display());
+    for option in ["--link", "--functions"] {
+        let named = [Path::new(option), &library, Path::new(&over)];
+        run(fine().args(named)).refused(&["library.so would be overwritten"]);
+    }
     let link = folder.join("link");
     symlink("elsewhere", &link).expect("a link");
     run(fine().arg(format!("out:8:{}", link.display()))).refused(&["link is a symbolic link"]);

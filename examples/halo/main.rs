@@ -13,7 +13,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Parser;
 use examples::Kernel;
 use revoff_host::{Functions, Runtime};
@@ -80,19 +80,22 @@ fn run(options: &Options) -> anyhow::Result<()> {
         cells[0] = HEAT;
     }
     let mut part = Part::new(&runtime, &program, &cells)?;
+    let rank = mpi.rank();
+    let on_rank = || format!("rank {rank}");
     if let Some(rounds) = options.compare {
-        compare::compare(&mpi, &mut part, options.steps, rounds)?;
+        compare::compare(&mpi, &mut part, options.steps, rounds).with_context(on_rank)?;
         mpi.finish()?;
         return Ok(());
     }
     let sum = if options.leave {
-        part.leave(&mpi, options.steps)?
+        part.leave(&mpi, options.steps)
     } else {
-        part.stay(options.steps)?
+        part.stay(options.steps)
     };
+    let sum = sum.with_context(on_rank)?;
     part.read(&mut cells)?;
 
-    let first = u64::from(mpi.rank()) * count;
+    let first = u64::from(rank) * count;
     let mut text = String::new();
     for (number, heat) in (first..).zip(&cells) {
         text += &format!("cell {number}: {heat} of {sum}\n");

@@ -59,7 +59,7 @@ pub(crate) fn drain(
         if let Some(bytes) = receives.lacking()
             && last_done.elapsed() > PATIENCE
         {
-            return Err(MpiError::Memory { bytes });
+            return Err(MpiError::Discard { bytes });
         }
         thread::sleep(PAUSE);
     }

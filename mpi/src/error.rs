@@ -88,6 +88,15 @@ pub enum MpiError {
         /// Its length.
         bytes: usize,
     },
+    /// There is no memory to discard a message at the end.
+    #[error(
+        "cannot allocate {} to discard a message that no kernel has received: receive all messages before `Mpi::finish`",
+        Count(*bytes as u64, "byte")
+    )]
+    Discard {
+        /// Its length.
+        bytes: usize,
+    },
     /// The message is longer than the kernel receives.
     #[error("{what}: the message has {}, and is lost", Count(*bytes as u64, "byte"))]
     Truncated {

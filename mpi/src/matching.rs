@@ -63,8 +63,8 @@ impl<R: HasSource, M: HasSource> Matching<R, M> {
         }
     }
 
-    /// Has a message come. Returns the receive that gets it, with its number, and the message; otherwise that waits.
-    pub(crate) fn come(&mut self, message: M) -> Option<(u64, R, M)> {
+    /// Adds a message. Returns the receive that gets it, with its number, and the message; otherwise that waits.
+    pub(crate) fn add_message(&mut self, message: M) -> Option<(u64, R, M)> {
         let source = message.source();
         let mut receives = self.receives.iter();
         let first = receives.find(|(_, receive)| receive.source().accepts(source));
@@ -138,7 +138,11 @@ mod tests {
                 (number as u64, None)
             );
         }
-        let mut come = |from, tag| matching.come(text(from, tag, "came")).map(|found| found.0);
+        let mut come = |from, tag| {
+            matching
+                .add_message(text(from, tag, "came"))
+                .map(|found| found.0)
+        };
         assert_eq!(come(1, 9), Some(2));
         assert_eq!(come(1, 8), Some(1));
         assert_eq!(come(2, 7), Some(3));
@@ -151,7 +155,7 @@ mod tests {
     fn a_receive_gets_the_first_message_that_it_accepts() {
         let mut matching = matching();
         for (from, tag, message) in [(1, 7, "a"), (2, 7, "b"), (1, 8, "c"), (1, 7, "d")] {
-            assert_eq!(matching.come(text(from, tag, message)), None);
+            assert_eq!(matching.add_message(text(from, tag, message)), None);
         }
         let mut gets = |from, tag| {
             let (_, found) = matching.begin(text(from, tag, "begins"));
@@ -172,12 +176,12 @@ mod tests {
         assert_eq!(matching.receive(first), Some(&text(ANY, ANY, "first")));
         assert_eq!(matching.remove(first), Some(text(ANY, ANY, "first")));
         assert_eq!(matching.remove(first), None);
-        let found = matching.come(text(1, 1, "came"));
+        let found = matching.add_message(text(1, 1, "came"));
         let both = (text(ANY, ANY, "second"), text(1, 1, "came"));
         assert_eq!(found, Some((second, both.0, both.1)));
         let (third, _) = matching.begin(text(3, 3, "third"));
         assert!(matching.remove_all().eq([(third, text(3, 3, "third"))]));
-        assert_eq!(matching.come(text(4, 4, "unreceived")), None);
+        assert_eq!(matching.add_message(text(4, 4, "unreceived")), None);
         assert!(matching.remove_messages().eq([text(4, 4, "unreceived")]));
         assert_eq!(matching.remove_messages().next(), None);
         assert!(!matching.has_receives());

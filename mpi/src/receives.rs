@@ -147,7 +147,7 @@ impl Receives {
             }
             match self.communicator.next_message() {
                 Ok(Some(message)) => {
-                    let found = queues.matching.come(message);
+                    let found = queues.matching.add_message(message);
                     lost.extend(found.and_then(|(number, receive, message)| {
                         queues.receive(&self.communicator, number, receive, message)
                     }));

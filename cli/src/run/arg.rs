@@ -104,9 +104,12 @@ fn path(text: &str) -> anyhow::Result<PathBuf> {
     Ok(text.into())
 }
 
-/// Checks that each result goes to a file of its own, which is not the image either.
-pub(super) fn check_results(args: &[Arg], image: &Path) -> anyhow::Result<()> {
-    let mut taken = vec![FileId::of(image)];
+/// Checks that each result goes to a file of its own, which is none of the `code` that runs either.
+pub(super) fn check_results<'a>(
+    args: &[Arg],
+    code: impl Iterator<Item = &'a PathBuf>,
+) -> anyhow::Result<()> {
+    let mut taken: Vec<_> = code.map(|path| FileId::of(path)).collect();
     for arg in args {
         if let Arg::Out(_, path) | Arg::InOut(path) = arg
             && (path.is_file() || !path.exists())
@@ -115,7 +118,8 @@ pub(super) fn check_results(args: &[Arg], image: &Path) -> anyhow::Result<()> {
             let result = FileId::of(path);
             ensure!(
                 !taken.contains(&result),
-                "{shown} would be overwritten: it is the image, or has another result; name another file"
+                "{shown} would be overwritten: it is the image or a part or library of it, or has another result; name \
+                 another file"
             );
             taken.push(result);
         }

@@ -132,7 +132,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<u8> {
             "there is no image {}; arguments of the program in this folder follow `--`",
             image.display()
         );
-        arg::check_results(&options.args, image)?;
+        let code = std::iter::once(image)
+            .chain(&options.link)
+            .chain(&options.functions);
+        arg::check_results(&options.args, code)?;
     }
     if options.isolated {
         return isolated::run(options);

@@ -69,17 +69,14 @@ impl fmt::Debug for Stall {
 }
 
 impl Fault {
-    /// That of a launch: every other one has none.
+    /// That of a launch of a runtime: every other one has none.
     pub(super) fn of(launch: u64) -> Self {
-        if launch.is_multiple_of(2) {
-            return Self::None;
-        }
-        // By turns of five: there is an even number of kinds of runtimes, and so each of them gets all faults.
-        match launch / 2 % 5 {
-            0 => Self::Panic,
-            1 | 4 => Self::Abort(Arc::default()),
-            2 => Self::Disk,
-            _ => Self::Memory,
+        match launch % 8 {
+            1 => Self::Panic,
+            3 => Self::Abort(Arc::default()),
+            5 => Self::Disk,
+            7 => Self::Memory,
+            _ => Self::None,
         }
     }
 

@@ -47,8 +47,8 @@ const GRIDS: [(Grid, u64); 2] = [
     ),
 ];
 
-/// Launches on a runtime, before the next one is opened.
-const LAUNCHES: u64 = 4;
+/// Launches on a runtime, before the next one is opened: enough for each [`Fault`].
+const LAUNCHES: u64 = 8;
 
 /// First sequence numbers: soon, every counter of 32 bits wraps, or becomes negative.
 const FIRST: [u32; 3] = [0, u32::MAX - 100, (1 << 31) - 100];
@@ -208,7 +208,7 @@ fn soak(report: &mut Report, options: &Options, image: &Image, setup: Setup) -> 
     for launch in 0..LAUNCHES {
         // GCC's wires tell a device thread nothing of a failed call.
         let fault = match options.faults && wire == WireKind::NATIVE {
-            true => Fault::of(report.launches),
+            true => Fault::of(launch),
             false => Fault::None,
         };
         let what = || {

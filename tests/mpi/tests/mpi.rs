@@ -111,7 +111,7 @@ const LEFT: &str = "WARN: not received before MPI ended: 2 messages to this rank
 /// allocator grows by without asking for address space. And what the rank reports.
 const HUGE_UNRECEIVED: &str = "huge_unreceived";
 const HUGE: u64 = 1 << 24;
-const NO_MEMORY: &str = "cannot allocate 134217728 bytes for a message: ";
+const NO_MEMORY: &str = "cannot allocate 134217728 bytes to discard a message ";
 
 /// A kernel that waits for a collective function at the deadline on rank 0, and one on the others, before rank 0 begins it.
 /// MPI ends all the same.

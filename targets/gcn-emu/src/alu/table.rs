@@ -245,7 +245,7 @@ pub(super) trait Machine {
 pub(super) struct Portable;
 
 impl Machine for Portable {
-    /// Of this kind almost all have AVX2, and the code for all others would be longer than theirs.
+    /// Almost all x86-64 machines have AVX2, and the vector code for the others would be longer than theirs.
     const HAS_VECTORS: bool = !cfg!(target_arch = "x86_64");
 
     #[inline(always)]
