@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Write, stderr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, Once};
 
 use crate::process::{SettingError, at_exit, is_forked, lock, number};
@@ -11,9 +12,37 @@ static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 static IS_WANTED: LazyLock<Result<bool, SettingError>> =
     LazyLock::new(|| Ok(number("REVOFF_EMU_CALLS", 0)? != 0));
 
+/// How many [`uncounted`] are running.
+static UNCOUNTED: AtomicU64 = AtomicU64::new(0);
+
 /// Counts a call.
 pub fn add(function: &str) {
-    add_calls(function, 1);
+    if !are_uncounted() {
+        add_calls(function, 1);
+    }
+}
+
+/// Runs `run`. Calls that any thread makes meanwhile are not counted, and no failures are injected.
+pub fn uncounted<T>(run: impl FnOnce() -> T) -> T {
+    struct Uncounted;
+
+    impl Drop for Uncounted {
+        fn drop(&mut self) {
+            // Relaxed: as below.
+            UNCOUNTED.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    // Relaxed: a thread that calls on behalf of `run` was started or woken by it.
+    UNCOUNTED.fetch_add(1, Ordering::Relaxed);
+    let _until_it_ends = Uncounted;
+    run()
+}
+
+/// Whether an [`uncounted`] is running.
+pub(crate) fn are_uncounted() -> bool {
+    // Relaxed: as in `uncounted`.
+    UNCOUNTED.load(Ordering::Relaxed) > 0
 }
 
 /// Notes that a program has the address of a function, which it may call.

@@ -104,12 +104,15 @@ fn one_call_fails(target: &Target) {
         .is_some_and(|fault| fault.code == UNEXPECTED && PROGRESS.contains(&&*fault.function));
     let is_release = |fault: &Fault| fault.function == "cuDevicePrimaryCtxRelease_v2";
     CALLS.repeat(
+        target,
         || counts().faults,
         || {
+            let before = counts().contexts;
             let result = use_it(target);
             // A lost device is usable again only when everything is dropped.
             if !is_in_the_dark && !fault.as_ref().is_some_and(is_release) {
-                assert_eq!(process::settle(|| counts().contexts, 0), 0, "contexts");
+                let after = process::settle(|| counts().contexts, before);
+                assert_eq!(after, before, "contexts");
             }
             result
         },
