@@ -28,12 +28,13 @@
 //! | `timeline` | the file |
 //! | `metrics` | the socket |
 //! | `variable` | the names in the environment |
-//! | `at_exit`, `clock`, `fork`, `lock` | utilities |
+//! | `at_exit`, `clock`, `file_id`, `fork`, `lock` | utilities |
 //! | `error` | [`TelemetryError`] |
 
 mod at_exit;
 mod clock;
 mod error;
+mod file_id;
 mod fork;
 mod lock;
 mod metrics;

@@ -1,10 +1,10 @@
 //! The socket: HTTP over a Unix socket. Every request gets the same answer.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::at_exit::at_exit;
+use crate::file_id::FileId;
 use crate::fork::{close_in_children, is_child};
 
 /// Maximum number of clients at a time: one more ends the connection of the oldest.
@@ -35,7 +36,7 @@ const TOO_LONG: &[u8] = b"HTTP/1.0 431 Request Header Fields Too Large\r\n\r\n";
 pub(super) fn open(path: &Path, text: impl Fn() -> String + Send + 'static) -> io::Result<()> {
     let (listener, path) = listen(path)?;
     listener.set_nonblocking(true)?;
-    let created = Identity::of(&fs::symlink_metadata(&path)?);
+    let created = FileId::of(&fs::symlink_metadata(&path)?);
     let descriptor = listener.as_raw_fd();
     let server = thread::Builder::new().name("metrics".to_owned());
     let serving = server.spawn(move || serve(&listener, text));
@@ -46,27 +47,11 @@ pub(super) fn open(path: &Path, text: impl Fn() -> String + Send + 'static) -> i
     close_in_children(descriptor);
     at_exit(move || {
         let found = fs::symlink_metadata(&path);
-        if !is_child() && found.is_ok_and(|found| Identity::of(&found) == created) {
+        if !is_child() && found.is_ok_and(|found| FileId::of(&found) == created) {
             let _ = fs::remove_file(&path); // It does no harm.
         }
     });
     Ok(())
-}
-
-/// A file, whatever its name.
-#[derive(PartialEq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl Identity {
-    fn of(file: &Metadata) -> Self {
-        Self {
-            device: file.dev(),
-            inode: file.ino(),
-        }
-    }
 }
 
 fn listen(name: &Path) -> io::Result<(UnixListener, PathBuf)> {

@@ -3,7 +3,7 @@
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,7 @@ use super::record::{Record, process_name};
 use super::records::Records;
 use crate::at_exit::at_exit;
 use crate::error::TelemetryError;
+use crate::file_id::FileId;
 use crate::fork::{self, is_child};
 use crate::lock::lock;
 use crate::variable::Variable;
@@ -310,7 +311,7 @@ fn is_standard_stream(file: &Metadata) -> bool {
     let is_file = |stream: BorrowedFd<'_>| {
         let stream = stream.try_clone_to_owned().map(File::from);
         let stream = stream.and_then(|stream| stream.metadata());
-        stream.is_ok_and(|stream| (stream.dev(), stream.ino()) == (file.dev(), file.ino()))
+        stream.is_ok_and(|stream| FileId::of(&stream) == FileId::of(file))
     };
     is_file(io::stdin().as_fd()) || is_file(io::stdout().as_fd()) || is_file(io::stderr().as_fd())
 }
