@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -201,6 +202,13 @@ impl Client {
     }
 }
 
+impl Drop for Client {
+    /// Ends the connection, of which a child that was forked holds a copy.
+    fn drop(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Both); // It may have ended.
+    }
+}
+
 fn answer(text: &str) -> String {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let len = text.len();
@@ -213,6 +221,15 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
+
+    #[test]
+    fn a_dropped_client_is_disconnected_even_if_a_child_holds_its_descriptor() {
+        let (mut peer, stream) = UnixStream::pair().unwrap();
+        let _in_child = stream.try_clone().unwrap();
+        drop(Client::new(stream));
+        peer.set_nonblocking(true).unwrap();
+        assert_eq!(peer.read(&mut [0]).expect("the connection ended"), 0);
+    }
 
     #[test]
     fn those_who_replace_a_stale_socket_at_a_time_get_one_each() {
