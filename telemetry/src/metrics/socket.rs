@@ -130,12 +130,7 @@ fn serve(listener: &UnixListener, text: impl Fn() -> String) {
         // After an error, such as an interruption, all are tried.
         let _ = poll(&mut sockets, None);
         match listener.accept() {
-            Ok((stream, _)) => {
-                if clients.len() == MAX_CLIENTS {
-                    clients.pop_front();
-                }
-                clients.extend(Client::new(stream));
-            }
+            Ok((stream, _)) => clients.extend(Client::new(stream)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => thread::sleep(PAUSE),
         }
@@ -144,6 +139,10 @@ fn serve(listener: &UnixListener, text: impl Fn() -> String) {
             // One that is gone needs no answer.
             Err(error) => is_temporary(&error),
         });
+        // Last, because the request of the oldest may have come, too.
+        if clients.len() > MAX_CLIENTS {
+            clients.pop_front();
+        }
     }
 }
 
@@ -219,6 +218,7 @@ fn answer(text: &str) -> String {
 mod tests {
     use std::collections::HashSet;
     use std::sync::Barrier;
+    use std::sync::mpsc::channel;
 
     use super::*;
 
@@ -229,6 +229,35 @@ mod tests {
         drop(Client::new(stream));
         peer.set_nonblocking(true).unwrap();
         assert_eq!(peer.read(&mut [0]).expect("the connection ended"), 0);
+    }
+
+    #[test]
+    fn a_request_that_came_before_a_new_client_is_answered() {
+        const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let (ask, asked) = channel();
+        let (send, texts) = channel();
+        let text = move || {
+            ask.send(()).unwrap();
+            texts.recv().unwrap()
+        };
+        open(&path, text).unwrap();
+        let connect = || UnixStream::connect(&path).unwrap();
+        let mut oldest = connect();
+        let _silent: Vec<_> = (2..MAX_CLIENTS).map(|_| connect()).collect();
+        let mut slow = connect();
+        slow.write_all(REQUEST).unwrap();
+        asked.recv().unwrap();
+        // All are accepted, and the server waits for a text.
+        oldest.write_all(REQUEST).unwrap();
+        let _new = connect();
+        // So long that the slow client, which reads nothing, stays.
+        send.send("x".repeat(8 << 20)).unwrap();
+        send.send("short".to_owned()).unwrap();
+        let mut answer = String::new();
+        oldest.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("short"), "{answer}");
     }
 
     #[test]
