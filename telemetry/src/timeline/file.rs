@@ -42,6 +42,8 @@ pub(crate) struct TimelineFile {
 enum State {
     /// The file is created with the first record, or by [`TimelineFile::open`].
     New,
+    /// The file is replaced with the first record. Until then another process may write it.
+    Waiting,
     Open(Out),
     Ended,
 }
@@ -75,38 +77,49 @@ impl TimelineFile {
         }))
     }
 
-    /// Creates the file, unless it has been created, or a record could not be written. A child that was forked has none.
+    /// Creates the file, unless it has been created, or a record could not be written. A file with content, such as an
+    /// earlier timeline, stays until there is a record. A child that was forked has none.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// It cannot be created, or replaced later.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
         if is_child() {
             return Ok(());
         }
         let mut state = lock(&self.state);
         if let State::New = *state {
-            *state = State::Open(self.create()?);
+            let file = open_for_writing(&self.path);
+            let out = file.and_then(|file| match file.metadata()?.len() {
+                0 => Out::start(file, &self.path, self.process),
+                _ => Ok(None),
+            });
+            let out = out.map_err(|reason| cannot_create(self.path.clone(), reason))?;
+            *state = out.map_or(State::Waiting, State::Open);
+            self.write_regularly();
         }
         Ok(())
     }
 
-    fn create(&'static self) -> Result<Out, TelemetryError> {
-        let mut out = Out::create(&self.path)?;
-        // An earlier timeline stays until there is a record: a process without any does not replace it.
-        let is_empty = out.file.metadata().map_or(true, |file| file.len() == 0);
-        if is_empty && let Err(EndError::Io(reason)) = out.begin(self.process) {
-            return Err(cannot_create(out.path, reason));
+    /// Replaces the file, unless [`TimelineFile::open`] created it.
+    fn replace(&self) -> Result<(), TelemetryError> {
+        let mut state = lock(&self.state);
+        if let State::Waiting = *state {
+            *state = State::Open(Out::create(&self.path, self.process)?);
         }
+        Ok(())
+    }
+
+    /// Starts the thread that writes records, and writes the end when the process exits.
+    fn write_regularly(&'static self) {
         // Without this thread, records are written when a thread has many, and at the end.
         let writer = thread::Builder::new().name("timeline".to_owned());
         let _ = writer.spawn(|| {
-            while self.is_open() {
+            while !self.has_ended() {
                 thread::sleep(INTERVAL);
                 self.write_all();
             }
         });
         at_exit(|| self.end());
-        Ok(out)
     }
 
     /// Its name, without a number after it.
@@ -114,8 +127,8 @@ impl TimelineFile {
         &self.path
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(*lock(&self.state), State::Open(_))
+    fn has_ended(&self) -> bool {
+        matches!(*lock(&self.state), State::Ended)
     }
 
     /// A record's beginning, with this process.
@@ -165,7 +178,7 @@ impl TimelineFile {
         if records.is_empty() {
             return;
         }
-        if let Err(error) = self.open() {
+        if let Err(error) = self.open().and_then(|()| self.replace()) {
             *lock(&self.state) = State::Ended;
             return report(&error.to_string());
         }
@@ -173,9 +186,7 @@ impl TimelineFile {
         let State::Open(out) = &mut *state else {
             return;
         };
-        let begun = out.begin(self.process);
-        let result = begun.and_then(|()| out.write(records));
-        if let Err(error) = result {
+        if let Err(error) = out.write(records) {
             let (name, path) = (VARIABLE.name(), &out.path);
             let message = format!("{name}={path:?}: the timeline ends here ({error})");
             *state = State::Ended;
@@ -197,7 +208,6 @@ impl TimelineFile {
         end.extend(b"\n]\n");
         let state = std::mem::replace(&mut *lock(&self.state), State::Ended);
         if let State::Open(mut out) = state
-            && out.has_begun()
             && let Err(error) = out.write(&end)
         {
             let (name, path) = (VARIABLE.name(), out.path);
@@ -223,18 +233,12 @@ fn report(message: &str) {
 impl Out {
     /// Creates the file, or the first of `FILE.2` and so on that nobody writes: another process, or a library of
     /// this one that contains this code as well.
-    fn create(name: &Path) -> Result<Self, TelemetryError> {
+    fn create(name: &Path, process: u32) -> Result<Self, TelemetryError> {
         let mut path = name.to_owned();
         for number in 2.. {
-            match Self::try_create(&path) {
-                Ok(Some((file, is_regular))) => {
-                    return Ok(Self {
-                        file,
-                        path,
-                        is_regular,
-                        written: 0,
-                    });
-                }
+            let file = open_for_writing(&path);
+            match file.and_then(|file| Self::start(file, &path, process)) {
+                Ok(Some(out)) => return Ok(out),
                 Ok(None) => {
                     path = name.to_owned();
                     path.as_mut_os_string().push(format!(".{number}"));
@@ -245,49 +249,28 @@ impl Out {
         unreachable!("no process has that many files")
     }
 
-    /// The file, which may have an earlier timeline, and whether it is a regular one; `None` if another process writes it.
-    fn try_create(path: &Path) -> io::Result<Option<(File, bool)>> {
-        // A pipe has the program wait for its reader, or end with it.
-        let kind = fs::metadata(path).map(|metadata| metadata.file_type());
-        if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) {
-            return Err(io::Error::other("it is a pipe or a socket, not a file"));
-        }
-        let mut options = OpenOptions::new();
-        let file = options
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
-        let opened = file.metadata()?;
-        let is_regular = opened.is_file();
+    /// Removes an earlier timeline, and writes the beginning; `None` if another process writes the file.
+    fn start(file: File, path: &Path, process: u32) -> io::Result<Option<Self>> {
+        let is_regular = file.metadata()?.is_file();
         if is_regular {
-            if is_standard_stream(&opened) {
-                let reason = "a standard stream goes there, which would be overwritten";
-                return Err(io::Error::other(reason));
-            }
             // Some file systems have no locks.
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 return Ok(None);
             }
+            file.set_len(0)?;
         }
-        Ok(Some((file, is_regular)))
-    }
-
-    fn has_begun(&self) -> bool {
-        self.written > 0
-    }
-
-    /// Removes an earlier timeline, and writes the beginning, unless it has begun.
-    fn begin(&mut self, process: u32) -> Result<(), EndError> {
-        if self.has_begun() {
-            return Ok(());
+        let mut out = Self {
+            file,
+            path: path.to_owned(),
+            is_regular,
+            written: 0,
+        };
+        let mut beginning = b"[\n".to_vec();
+        process_name(&mut beginning, process);
+        match out.write(&beginning) {
+            Err(EndError::Io(reason)) => Err(reason),
+            _ => Ok(Some(out)), // It is short.
         }
-        if self.is_regular {
-            self.file.set_len(0)?;
-        }
-        let mut begin = b"[\n".to_vec();
-        process_name(&mut begin, process);
-        self.write(&begin)
     }
 
     fn write(&mut self, records: &[u8]) -> Result<(), EndError> {
@@ -304,6 +287,27 @@ impl Out {
         self.written += records.len() as u64;
         Ok(())
     }
+}
+
+/// Opens or creates a file, and leaves its content.
+fn open_for_writing(path: &Path) -> io::Result<File> {
+    // A pipe has the program wait for its reader, or end with it.
+    let kind = fs::metadata(path).map(|metadata| metadata.file_type());
+    if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) {
+        return Err(io::Error::other("it is a pipe or a socket, not a file"));
+    }
+    let mut options = OpenOptions::new();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    let opened = file.metadata()?;
+    if opened.is_file() && is_standard_stream(&opened) {
+        let reason = "a standard stream goes there, which would be overwritten";
+        return Err(io::Error::other(reason));
+    }
+    Ok(file)
 }
 
 /// Whether a standard stream of this process is that file.
@@ -338,7 +342,7 @@ mod tests {
             written: 0,
         });
         file.write(b"lost");
-        assert!(!file.is_open());
+        assert!(file.has_ended());
         with_default(registry().with(layer(file)), || info!("lost, too"));
         file.end();
     }

@@ -275,23 +275,29 @@ fn the_records_of_all_threads_are_written_and_long_texts_are_cut() {
     assert_ne!(here["tid"], records[0]["tid"]);
 }
 
+/// A record as [`TimelineFile::write`] gets it.
+const RECORD: &[u8] = b"{},\n";
+
 #[test]
 fn a_file_that_is_being_written_stays() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("timeline");
-    let [first, second] = [(); 2].map(|()| {
+    let open = || {
         let file = TimelineFile::new(path.clone());
         file.open().unwrap();
         file
-    });
+    };
+    let [first, second] = [(); 2].map(|()| open());
+    second.write(RECORD);
     first.end();
     second.end();
     assert_eq!(read(&path).len(), 2);
-    assert_eq!(read(&folder.path().join("timeline.2")).len(), 2);
+    assert_eq!(read(&folder.path().join("timeline.2")).len(), 3);
     // It has ended, so its name is free.
-    let third = TimelineFile::new(path.clone());
-    third.open().unwrap();
+    let third = open();
+    third.write(RECORD);
     third.end();
+    assert_eq!(read(&path).len(), 3);
     assert!(!folder.path().join("timeline.3").exists());
 }
 
@@ -308,12 +314,14 @@ fn the_first_record_replaces_an_earlier_file() {
     };
     open().end();
     assert_eq!(fs::read_to_string(&path).unwrap(), earlier);
+    let idle = open();
     let file = open();
     // A thread keeps its first file, as a process has one.
     thread::scope(|scope| {
         scope.spawn(|| with_default(registry().with(layer(file)), || info!("now")));
     });
     file.end();
+    idle.end();
     assert!(read(&path).iter().any(|record| record["name"] == "now"));
 }
 
@@ -346,6 +354,9 @@ fn a_file_that_cannot_be_created_is_named() {
         "{text}"
     );
     let folder = TempDir::new().unwrap();
+    // It has content, but not that of an earlier timeline.
+    let text = error(folder.path().to_str().unwrap());
+    assert!(text.contains("Is a directory"), "{text}");
     let pipe = folder.path().join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let text = error(pipe.to_str().unwrap());
@@ -356,6 +367,7 @@ fn a_file_that_cannot_be_created_is_named() {
 fn records_of_a_running_program_are_written_within_seconds() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("timeline");
+    fs::write(&path, "an earlier file").unwrap();
     let file = TimelineFile::new(path.clone());
     file.open().unwrap();
     with_default(registry().with(layer(file)), || info!("now"));
