@@ -57,7 +57,13 @@ fn chunk(text: &str) -> Result<u64, String> {
 }
 
 /// Prints an error on the standard error, in the style of coreutils.
-#[expect(clippy::print_stderr, reason = "a command's messages go there")]
 pub(crate) fn complain(message: &str) {
-    eprintln!("digest: {message}");
+    say(&format!("digest: {message}"));
+}
+
+/// Prints a line on the standard error, in one piece: the ranks of MPI share it.
+#[expect(clippy::print_stderr, reason = "a command's messages go there")]
+pub(crate) fn say(message: &str) {
+    let line = format!("{message}\n");
+    eprint!("{line}");
 }

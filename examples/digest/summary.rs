@@ -8,7 +8,7 @@ use revoff_host::targets::count::Count;
 use serde_json::json;
 
 use crate::files::Files;
-use crate::options::complain;
+use crate::options::{complain, say};
 
 /// Figures of a run.
 pub(crate) struct Summary {
@@ -94,12 +94,9 @@ pub(crate) fn print(json: bool, files: &Files, summary: &Summary) -> io::Result<
     Ok(())
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the standard output is for the digests alone"
-)]
+/// To the standard error: the standard output is for the digests alone.
 pub(crate) fn print_summary(summary: &Summary) {
-    eprintln!(
+    say(&format!(
         "{}, {}, {}, {:.0} requests/s, p50 {:.1} us, p99 {:.1} us",
         Count(summary.files as u64, "file"),
         Count(summary.bytes, "byte"),
@@ -107,7 +104,7 @@ pub(crate) fn print_summary(summary: &Summary) {
         summary.requests_per_second,
         f64::from(summary.p50) / 1e3,
         f64::from(summary.p99) / 1e3,
-    );
+    ));
 }
 
 /// A line in the format of `sha256sum`: paths with a backslash or a line break are escaped, and the

@@ -57,7 +57,9 @@ fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("halo: {error:#}");
+            // In one piece: the ranks share the standard error.
+            let line = format!("halo: {error:#}\n");
+            eprint!("{line}");
             ExitCode::FAILURE
         }
     }

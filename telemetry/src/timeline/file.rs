@@ -87,16 +87,19 @@ impl TimelineFile {
             return Ok(());
         }
         let mut state = lock(&self.state);
-        if let State::New = *state {
-            let file = open_for_writing(&self.path);
-            let out = file.and_then(|file| match file.metadata()?.len() {
-                0 => Out::start(file, &self.path, self.process),
-                _ => Ok(None),
-            });
-            let out = out.map_err(|reason| cannot_create(self.path.clone(), reason))?;
-            *state = out.map_or(State::Waiting, State::Open);
-            self.write_regularly();
+        if !matches!(*state, State::New) {
+            return Ok(());
         }
+        let file = open_for_writing(&self.path);
+        let out = file.and_then(|file| match file.metadata()?.len() {
+            0 => Out::start(file, &self.path, self.process),
+            _ => Ok(None),
+        });
+        let out = out.map_err(|reason| cannot_create(self.path.clone(), reason))?;
+        *state = out.map_or(State::Waiting, State::Open);
+        // `at_exit` waits for a process that exits, which waits for the state.
+        drop(state);
+        self.write_regularly();
         Ok(())
     }
 
