@@ -87,9 +87,9 @@ impl FailingCalls {
         assert_eq!(unused, self.never_called, "functions that are not called");
     }
 
-    /// Uses a device repeatedly. A use fails if and only if one of its calls does. After each use, a bystander, which
-    /// is another GPU of the same driver, works. During a use it is idle: its calls could be those that fail, which are
-    /// numbered for the process and not for a GPU.
+    /// Uses a device repeatedly. A use fails if one of its calls does, unless that is tolerated, and never otherwise.
+    /// After each use, a bystander, which is another GPU of the same driver, works. During a use it is idle: its calls
+    /// could be those that fail, which are numbered for the process and not for a GPU.
     pub(crate) fn repeat(
         &self,
         target: &Target,
