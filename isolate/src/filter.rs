@@ -428,10 +428,11 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
         refuse_if(libc::SYS_socket, &other)?;
     }
     refuse_if(libc::SYS_socketpair, &[(0, Ne, libc::AF_UNIX as u64)])?;
-    // Connected streams cannot be connected elsewhere; datagrams could be sent anywhere.
+    // Connected sockets of these kinds cannot be connected elsewhere, and ignore addresses; datagrams could be sent
+    // anywhere. Rust's `Command` makes a pair of the second.
     const KIND: u64 = 0xf;
-    let stream = libc::SOCK_STREAM as u64;
-    for kind in (0..=KIND).filter(|kind| *kind != stream) {
+    let connected = [libc::SOCK_STREAM as u64, libc::SOCK_SEQPACKET as u64];
+    for kind in (0..=KIND).filter(|kind| !connected.contains(kind)) {
         refuse_if(libc::SYS_socketpair, &[(1, MaskedEq(KIND), kind)])?;
     }
     if !policy.network {

@@ -19,6 +19,11 @@ pub(crate) fn describe(signal: i32) -> String {
         libc::SIGINT => ("SIGINT", "interrupted"),
         libc::SIGHUP => ("SIGHUP", "the terminal was closed"),
         libc::SIGPIPE => ("SIGPIPE", "a closed pipe"),
+        libc::SIGQUIT => ("SIGQUIT", "a terminal's quit key"),
+        libc::SIGALRM => ("SIGALRM", "a timer"),
+        libc::SIGUSR1 => ("SIGUSR1", "by a process"),
+        libc::SIGUSR2 => ("SIGUSR2", "by a process"),
+        libc::SIGXFSZ => ("SIGXFSZ", "file size exceeded"),
         libc::SIGXCPU => ("SIGXCPU", "processor time exceeded"),
         _ => return format!("signal {signal}"),
     };

@@ -55,7 +55,10 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
         }
         "connect" => return TcpStream::connect(argument).map(drop),
         "run" => {
-            let ended = Command::new("/bin/sh").args(["-c", argument]).status()?;
+            // Looked for, in another `PATH`: std then forks, instead of `posix_spawn`.
+            let mut command = Command::new("sh");
+            command.env("PATH", "/bin").args(["-c", argument]);
+            let ended = command.status()?;
             return match ended.success() {
                 true => Ok(()),
                 false => Err(io::Error::from_raw_os_error(ended.code().unwrap_or(255))),
@@ -409,7 +412,7 @@ pub(crate) fn check(missing: Option<Mechanism>) {
         (line("clone3", &""), libc::ENOSYS),
         (line("pair", &libc::SOCK_STREAM), OK),
         (line("pair", &libc::SOCK_DGRAM), FORBIDDEN),
-        (line("pair", &libc::SOCK_SEQPACKET), FORBIDDEN),
+        (line("pair", &libc::SOCK_SEQPACKET), OK),
     ];
     if cfg!(target_arch = "x86_64") {
         expected.push((line("x32", &""), libc::ENOSYS));
