@@ -1,7 +1,7 @@
 //! The file.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit};
 
 use super::record::{Record, process_name};
 use super::records::Records;
@@ -25,6 +27,10 @@ pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_TRACE");
 
 /// Maximum bytes of a file: viewers hardly show longer ones.
 const MAX_BYTES: u64 = 2 << 30;
+
+/// What each file begins with: a record of [`process_name`].
+const BEGINNING: &[u8] = br#"[
+{"ph":"M","pid":"#;
 
 /// How often the records of all threads are written: those of a program that is killed are lost.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -60,8 +66,8 @@ struct Out {
 enum EndError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("it has reached {} GiB", MAX_BYTES >> 30)]
-    TooLong,
+    #[error("it is limited to {0} bytes")]
+    TooLong(u64),
 }
 
 impl TimelineFile {
@@ -81,7 +87,7 @@ impl TimelineFile {
     /// earlier timeline, stays until there is a record. A child that was forked has none.
     ///
     /// # Errors
-    /// It cannot be created, or replaced later.
+    /// It cannot be created, or replaced later: a file that is no timeline stays.
     pub(crate) fn open(&'static self) -> Result<(), TelemetryError> {
         if is_child() {
             return Ok(());
@@ -93,7 +99,7 @@ impl TimelineFile {
         let file = open_for_writing(&self.path);
         let out = file.and_then(|file| match file.metadata()?.len() {
             0 => Out::start(file, &self.path, self.process),
-            _ => Ok(None),
+            _ => check_is_timeline(&file).map(|()| None),
         });
         let out = out.map_err(|reason| cannot_create(self.path.clone(), reason))?;
         *state = out.map_or(State::Waiting, State::Open);
@@ -260,6 +266,7 @@ impl Out {
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 return Ok(None);
             }
+            check_is_timeline(&file)?;
             file.set_len(0)?;
         }
         let mut out = Self {
@@ -277,8 +284,11 @@ impl Out {
     }
 
     fn write(&mut self, records: &[u8]) -> Result<(), EndError> {
-        if self.written + records.len() as u64 > MAX_BYTES {
-            return Err(EndError::TooLong);
+        // The system ends a process that exceeds its own limit.
+        let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        let limit = limit.min(MAX_BYTES);
+        if self.written + records.len() as u64 > limit {
+            return Err(EndError::TooLong(limit));
         }
         if let Err(error) = self.file.write_all(records) {
             if self.is_regular {
@@ -301,6 +311,7 @@ fn open_for_writing(path: &Path) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     let file = options
+        .read(true)
         .write(true)
         .create(true)
         .truncate(false)
@@ -311,6 +322,22 @@ fn open_for_writing(path: &Path) -> io::Result<File> {
         return Err(io::Error::other(reason));
     }
     Ok(file)
+}
+
+/// Checks that a file with content begins as a timeline does: others stay as they are.
+fn check_is_timeline(mut file: &File) -> io::Result<()> {
+    let mut beginning = Vec::new();
+    file.rewind()?;
+    file.take(BEGINNING.len() as u64)
+        .read_to_end(&mut beginning)?;
+    file.rewind()?;
+    // Another process may be writing it.
+    if BEGINNING.starts_with(&beginning) {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        "it is no timeline, and would be overwritten",
+    ))
 }
 
 /// Whether a standard stream of this process is that file.

@@ -305,7 +305,7 @@ fn a_file_that_is_being_written_stays() {
 fn the_first_record_replaces_an_earlier_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("timeline");
-    let earlier = "an old file, longer than the new one. ".repeat(100);
+    let earlier = "[\n{\"ph\":\"M\",\"pid\":1, longer than the new one. ".repeat(100);
     fs::write(&path, &earlier).unwrap();
     let open = || {
         let file = TimelineFile::new(path.clone());
@@ -359,6 +359,11 @@ fn a_file_that_cannot_be_created_is_named() {
     assert!(text.contains("Is a directory"), "{text}");
     let pipe = folder.path().join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let other = folder.path().join("other");
+    fs::write(&other, "[\n{\"precious\": 1}").unwrap();
+    let text = error(other.to_str().unwrap());
+    assert!(text.contains("it is no timeline"), "{text}");
+    assert_eq!(fs::read_to_string(&other).unwrap(), "[\n{\"precious\": 1}");
     let text = error(pipe.to_str().unwrap());
     assert!(text.contains("it is a pipe"), "{text}");
 }
@@ -367,7 +372,7 @@ fn a_file_that_cannot_be_created_is_named() {
 fn records_of_a_running_program_are_written_within_seconds() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("timeline");
-    fs::write(&path, "an earlier file").unwrap();
+    fs::write(&path, "[\n").unwrap();
     let file = TimelineFile::new(path.clone());
     file.open().unwrap();
     with_default(registry().with(layer(file)), || info!("now"));
