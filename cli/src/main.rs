@@ -23,7 +23,10 @@ use clap::{CommandFactory, Parser};
 use crate::options::{Command, Options};
 
 fn main() -> ExitCode {
-    // First, before there are threads.
+    // SAFETY: no other thread, and no handler, is there yet. A file that exceeds `ulimit -f` is an error of its write, not
+    // the end of this process; the commands that a program starts inherit that.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    // Before there are threads.
     revoff_isolate::init(&run::isolated::JOBS);
     if let Err(error) = revoff_log::show(Some(output::SHOWN)) {
         return output::failed(&anyhow::anyhow!(error)).into();

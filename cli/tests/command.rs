@@ -226,6 +226,20 @@ fn a_timeline_spares_standard_streams() {
 }
 
 #[test]
+fn a_timeline_ends_at_the_limit_of_file_sizes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", "ulimit -f 256; exec \"$0\" soak --seconds 1"])
+        .arg(env!("CARGO_BIN_EXE_revoff"))
+        .env("REVOFF_TRACE", folder.path().join("timeline"));
+    let ended = run(&mut command);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let words = "the timeline ends here (it is limited to 131072 bytes)";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
+}
+
+#[test]
 fn completions_know_the_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run(revoff().args(["completions", shell])).answer();

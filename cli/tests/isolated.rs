@@ -89,6 +89,7 @@ fn a_process_that_ends_early_is_an_error_of_the_launch() {
         let ended = run(isolated(&image, kernel).arg(result));
         assert_eq!(ended.code, Some(1), "{}", ended.stderr);
         assert!(ended.stderr.contains("broken.so"), "{}", ended.stderr);
+        assert!(!folder.join("result").exists());
         ended
     };
     for (kernel, words) in [
@@ -106,7 +107,10 @@ fn bad_input_is_refused() {
     let (folder, image) = broken("isolated-refused");
     let missing = folder.join("missing").display().to_string();
     let fine = || isolated(&image, "fine");
-    run(fine().arg(format!("file:{missing}"))).refused(&[&missing, "that exists"]);
+    let unwritten = folder.join("unwritten");
+    let result = format!("out:8:{}", unwritten.display());
+    run(fine().args([result, format!("file:{missing}")])).refused(&[&missing, "that exists"]);
+    assert!(!unwritten.exists());
     run(fine().args(["--functions", &missing])).refused(&[&missing, "that exists"]);
     run(fine().arg(format!("out:8:{missing}/x"))).refused(&["cannot write", &missing]);
     let pipe = folder.join("pipe");

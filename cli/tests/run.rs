@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Command;
 
 use common::{image, revoff, run, scratch};
@@ -442,6 +443,54 @@ fn a_signal_names_the_kernel_and_its_arguments() {
 fn a_result_that_cannot_be_written_is_an_error() {
     let ended = run(&mut now(&["out:8:/nowhere/at/all"]));
     ended.refused(&["/nowhere/at/all", "No such file"]);
+    let result = scratch("run-limited").join("result");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -f 8192; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_revoff"))
+        .args(["run", image::BENCH, "--kernel", "now"])
+        .arg(format!("out:16M:{}", result.display()));
+    run(&mut command).refused(&["cannot write", "result", "File too large"]);
+}
+
+#[test]
+fn a_timeline_overwrites_no_part_of_the_run() {
+    let folder = scratch("run-timeline");
+    let (image, result) = (folder.join("image.so"), folder.join("result"));
+    fs::copy(image::BENCH, &image).expect("copied");
+    let traced = |timeline: &Path| {
+        let mut command = revoff();
+        command.args(["run", "--kernel", "now"]).arg(&image);
+        command.arg(format!("out:8:{}", result.display()));
+        run(command.env("REVOFF_TRACE", timeline))
+    };
+    traced(&image).refused(&["REVOFF_TRACE", "image.so", "it is no timeline"]);
+    let same = |a: &Path, b: &Path| fs::read(a).expect("read") == fs::read(b).expect("read");
+    assert!(same(&image, image::BENCH.as_ref()));
+    traced(&result).refused(&["result would be overwritten", "REVOFF_TRACE"]);
+    let timeline = folder.join("timeline");
+    assert_eq!(traced(&timeline).code, Some(0));
+    assert_eq!(fs::read(&result).expect("read").len(), 8);
+    assert!(timeline.exists());
+}
+
+#[test]
+fn options_of_images_and_programs_exclude_each_other() {
+    let options = [
+        "--link=x",
+        "--kernel=x",
+        "--teams=2",
+        "--threads=2",
+        "--costs",
+        "--functions=x",
+        "--json",
+    ];
+    for option in options {
+        let name = option.split('=').next().expect("a name");
+        run(revoff().args(["run", option, "--program", "p"])).refused(&[name, "--program"]);
+        run(revoff().args(["run", option, "--warps", "2"])).refused(&[name, "--warps"]);
+        run(revoff().args(["run", option])).refused(&["IMAGE"]);
+    }
 }
 
 #[test]

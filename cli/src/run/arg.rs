@@ -118,8 +118,8 @@ pub(super) fn check_results<'a>(
             let result = FileId::of(path);
             ensure!(
                 !taken.contains(&result),
-                "{shown} would be overwritten: it is the image or a part or library of it, or has another result; name \
-                 another file"
+                "{shown} would be overwritten: it is the image or a part or library of it, has another result, or the \
+                 timeline (REVOFF_TRACE): name another file"
             );
             taken.push(result);
         }

@@ -2,10 +2,10 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use clap::Parser;
@@ -40,7 +40,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     for variable in REFUSED {
         ensure!(
             env::var_os(variable).is_none_or(|value| value.is_empty()),
-            "{variable} is set, but an isolated process has no such file: unset it, or leave out --isolated"
+            "{variable} is set, but an isolated process does not write it: unset it, or leave out --isolated"
         );
     }
     let mut sandbox = Sandbox::new();
@@ -49,6 +49,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         sandbox = sandbox.gpus();
     }
     let mut program = OsString::new();
+    let mut created = Created::default();
     if let Some(image) = &options.image {
         for image in options.link.iter().chain([image]) {
             sandbox = sandbox.image(image);
@@ -57,7 +58,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             sandbox = sandbox.image(library);
         }
         for arg in &options.args {
-            sandbox = grant(sandbox, arg)?;
+            sandbox = grant(sandbox, arg, &mut created)?;
         }
     } else {
         let arch = || arch(&sandbox, &options.device);
@@ -67,7 +68,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     }
     let result = RUN.run(&sandbox.max_result(1), program.as_bytes())?;
     match result.as_slice() {
-        [status] => Ok(*status),
+        [status] => {
+            if *status == 0 {
+                created.keep();
+            }
+            Ok(*status)
+        }
         _ => anyhow::bail!("the isolated process sent no exit status"),
     }
 }
@@ -85,21 +91,44 @@ fn open_device(isolated: Isolated) -> Result<Vec<u8>, JobError> {
     Ok(device.arch().to_string().into_bytes())
 }
 
+/// Results that did not exist before. Those that are still empty when the run has failed are removed.
+#[derive(Default)]
+struct Created(Vec<PathBuf>);
+
+impl Created {
+    fn keep(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            if fs::metadata(path).is_ok_and(|found| found.len() == 0) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
 /// Grants access to the file of a parameter. One that is written exists from now on.
-fn grant(sandbox: Sandbox, arg: &Arg) -> anyhow::Result<Sandbox> {
+fn grant(sandbox: Sandbox, arg: &Arg, created: &mut Created) -> anyhow::Result<Sandbox> {
     Ok(match arg {
         Arg::Value(_) | Arg::Buffer(_) => sandbox,
         Arg::File(path) => sandbox.read(path),
         Arg::InOut(path) => sandbox.write(path),
         Arg::Out(_, path) => {
-            create(path)?;
+            if create(path)? {
+                created.0.push(path.clone());
+            }
             sandbox.write(path)
         }
     })
 }
 
-/// Creates a file that the process writes, unless it is there.
-fn create(path: &Path) -> anyhow::Result<()> {
+/// Creates a file that the process writes. Returns whether it was not there before.
+fn create(path: &Path) -> anyhow::Result<bool> {
+    let is_new = path.symlink_metadata().is_err();
     let mut options = OpenOptions::new();
     // Not by a link, which an earlier run may have left there, and without waiting for the reader of a pipe.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -122,7 +151,7 @@ fn create(path: &Path) -> anyhow::Result<()> {
         );
     }
     opened
-        .map(drop)
+        .map(|_| is_new)
         .with_context(|| format!("cannot write {shown}"))
 }
 

@@ -8,6 +8,7 @@ mod kernel;
 pub(crate) mod program;
 mod traced;
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
@@ -63,15 +64,15 @@ Exit status: 0 success; 1 the kernel, or a call that it made, failed; 2 the comm
 line, the environment or a file is invalid.")]
 pub(crate) struct Options {
     /// The image with a kernel; without it, the program in this folder runs
-    #[arg(conflicts_with_all = program::names_of::<program::Options>())]
+    #[arg(conflicts_with_all = program::names())]
     image: Option<PathBuf>,
 
     /// Another part that the device links to the image (PTX, cubins); may be repeated
-    #[arg(long, value_name = "IMAGE", requires = "image")]
+    #[arg(long, value_name = "IMAGE", requires = "image", conflicts_with_all = program::names())]
     link: Vec<PathBuf>,
 
     /// The kernel; optional if the image has only one
-    #[arg(long, requires = "image")]
+    #[arg(long, requires = "image", conflicts_with_all = program::names())]
     kernel: Option<String>,
 
     /// The device that runs it
@@ -84,11 +85,11 @@ pub(crate) struct Options {
     wire: Option<WireKind>,
 
     /// Teams of device threads
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "image")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "image", conflicts_with_all = program::names())]
     teams: u32,
 
     /// Device threads of a team
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "image")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "image", conflicts_with_all = program::names())]
     threads: u32,
 
     /// Print each instruction that one device thread executes, with its result, to the standard
@@ -98,11 +99,11 @@ pub(crate) struct Options {
 
     /// Count what the kernel does on the bus between device and host, and the same for each call of
     /// a function; printed to the standard error; for the device `emu`
-    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = ENTRY, requires = "image")]
+    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = ENTRY, requires = "image", conflicts_with_all = program::names())]
     costs: Option<String>,
 
     /// A shared library with host functions; may be repeated
-    #[arg(long, value_name = "LIBRARY", requires = "image")]
+    #[arg(long, value_name = "LIBRARY", requires = "image", conflicts_with_all = program::names())]
     functions: Vec<PathBuf>,
 
     /// Run in a process of its own, with no files but those that this command line names, and no
@@ -112,7 +113,7 @@ pub(crate) struct Options {
     isolated: bool,
 
     /// Print one JSON object about the run, after the output of the kernel and its functions
-    #[arg(long, requires = "image")]
+    #[arg(long, requires = "image", conflicts_with_all = program::names())]
     json: bool,
 
     /// The kernel's parameters
@@ -135,7 +136,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<u8> {
         let code = std::iter::once(image)
             .chain(&options.link)
             .chain(&options.functions);
-        arg::check_results(&options.args, code)?;
+        let timeline = env::var_os("REVOFF_TRACE").map(PathBuf::from);
+        arg::check_results(&options.args, code.chain(&timeline))?;
     }
     if options.isolated {
         return isolated::run(options);

@@ -108,9 +108,14 @@ pub(crate) struct Limits {
     deny_all: bool,
 }
 
+/// The names of the options of programs.
+pub(super) fn names() -> Vec<Id> {
+    names_of::<Options>()
+}
+
 /// The names of these options. An error of a conflict with each of them shows those that were given; with a group, it
 /// shows all.
-pub(super) fn names_of<Options: Args>() -> Vec<Id> {
+fn names_of<Options: Args>() -> Vec<Id> {
     let options = Options::augment_args(Command::new(""));
     let names = options
         .get_arguments()
