@@ -63,9 +63,13 @@ impl Kernel {
         &self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
-        teams: u32,
-        threads: u32,
+        teams: i64,
+        threads: i64,
     ) -> PyResult<Report> {
+        let grid = Grid {
+            teams: size("teams", teams)?,
+            threads: size("threads", threads)?,
+        };
         let (given, taken) = (args.len(), self.declaration.parameters.len());
         if given != taken {
             return Err(ArgumentError::new_err(format!(
@@ -77,7 +81,7 @@ impl Kernel {
         }
         let args: Vec<_> = args.iter().collect();
         let args = stage(&self.declaration, &args, &self.group)?;
-        self.launch(py, Grid { teams, threads }, &args)
+        self.launch(py, grid, &args)
     }
 
     fn __repr__(&self) -> String {
@@ -164,4 +168,14 @@ impl Watch {
             Some(Ok(())) | None => ControlFlow::Continue(()),
         }
     }
+}
+
+/// A dimension of a grid.
+fn size(name: &str, value: i64) -> PyResult<u32> {
+    u32::try_from(value).map_err(|_| {
+        ArgumentError::new_err(format!(
+            "{name}={value}: pass a number from 1 to {}",
+            u32::MAX
+        ))
+    })
 }

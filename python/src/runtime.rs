@@ -39,7 +39,7 @@ impl Runtime {
     fn new(
         py: Python<'_>,
         device: &str,
-        threads: Option<usize>,
+        threads: Option<i64>,
         deadline: Option<f64>,
     ) -> PyResult<Self> {
         revoff_log::show(Some(SHOWN)).map_err(|error| SettingError::new_err(error.to_string()))?;
@@ -47,7 +47,10 @@ impl Runtime {
         let device = device.map_err(|error| from_runtime(&error.into()))?;
         let mut builder = revoff_host::Runtime::builder(&device);
         if let Some(threads) = threads {
-            builder = builder.threads(threads);
+            let number = usize::try_from(threads).map_err(|_| {
+                SettingError::new_err(format!("threads={threads}: pass a number from 1"))
+            })?;
+            builder = builder.threads(number);
         }
         if let Some(seconds) = deadline {
             let limit = Duration::try_from_secs_f64(seconds).map_err(|reason| {

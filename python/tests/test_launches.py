@@ -139,6 +139,13 @@ def test_a_grid_without_threads(row_sums):
         row_sums(np.ones((1, 3), np.float32), np.ones(1, np.float32), teams=0)
 
 
+@pytest.mark.parametrize("number", [-1, 1 << 32])
+def test_a_grid_of_no_size(row_sums, number):
+    for name in ["teams", "threads"]:
+        with pytest.raises(revoff.ArgumentError, match=f"{name}={number}: pass a number from 1"):
+            row_sums(np.ones((1, 3), np.float32), np.ones(1, np.float32), **{name: number})
+
+
 def test_a_kernel_that_panics(runtime, image):
     with pytest.raises(revoff.LaunchError, match="kernel `trap`: ") as caught:
         runtime.load(image).kernel("trap()")()

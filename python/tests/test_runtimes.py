@@ -97,6 +97,11 @@ def test_a_deadline():
         revoff.Runtime(deadline=-1)
 
 
+def test_a_negative_number_of_threads():
+    with pytest.raises(revoff.SettingError, match="threads=-1: pass a number from 1"):
+        revoff.Runtime(threads=-1)
+
+
 PROGRAM = """
 import sys, urllib.request
 import numpy as np, revoff

@@ -179,8 +179,8 @@ pub enum LaunchError {
     /// was allocated before, and the launch and its program, stay allocated for the life of the process
     /// if they are dropped while it runs.
     #[error(
-        "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE or \
-         `Builder::deadline`); {}{}",
+        "kernel `{kernel}` has not ended after {after:?}, its deadline (set by \
+         REVOFF_DEADLINE or the program); {}{}",
         if pending.is_empty() {
             "no host function is running".to_owned()
         } else {
@@ -215,7 +215,7 @@ pub enum LaunchError {
     /// The kernel has ended, but its text could not be written by the deadline.
     #[error(
         "kernel `{kernel}` has ended, but the standard output has not accepted its text within \
-         {after:?}, its deadline (REVOFF_DEADLINE or `Builder::deadline`): read the standard output \
+         {after:?}, its deadline (set by REVOFF_DEADLINE or the program): read the standard output \
          to its end"
     )]
     Output {

@@ -1,7 +1,9 @@
 # The target revoff::host links device-rt into an image for the `host` device: a MODULE library. For images for GPUs,
 # REVOFF_PIECES is the folder with what a compiler links (docs/linking.md), REVOFF_INCLUDE_DIR that with the headers.
 
-get_filename_component(REVOFF_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
+# Where /lib is a link to usr/lib, CMake may find this file through it.
+get_filename_component(REVOFF_PREFIX "${CMAKE_CURRENT_LIST_DIR}" REALPATH)
+get_filename_component(REVOFF_PREFIX "${REVOFF_PREFIX}/../../.." ABSOLUTE)
 set(REVOFF_INCLUDE_DIR "${REVOFF_PREFIX}/include")
 set(REVOFF_PIECES "${REVOFF_PREFIX}/@PIECES@")
 
