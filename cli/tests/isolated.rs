@@ -109,9 +109,14 @@ fn bad_input_is_refused() {
     let fine = || isolated(&image, "fine");
     let unwritten = folder.join("unwritten");
     let result = format!("out:8:{}", unwritten.display());
-    run(fine().args([result, format!("file:{missing}")])).refused(&[&missing, "that exists"]);
+    run(fine().args([result, format!("file:{missing}")])).refused(&[&missing, "No such file"]);
+    let all = folder.display().to_string();
+    for form in ["file", "inout"] {
+        run(fine().arg(format!("{form}:{all}"))).refused(&[&all, "is no regular file"]);
+    }
+    run(fine().args(["--functions", &all])).refused(&[&all, "is no regular file"]);
     assert!(!unwritten.exists());
-    run(fine().args(["--functions", &missing])).refused(&[&missing, "that exists"]);
+    run(fine().args(["--functions", &missing])).refused(&[&missing, "No such file"]);
     run(fine().arg(format!("out:8:{missing}/x"))).refused(&["cannot write", &missing]);
     let pipe = folder.join("pipe");
     run(Command::new("mkfifo").arg(&pipe)).answer();

@@ -22,9 +22,20 @@ pub(crate) struct Policy {
     pub(crate) namespaces: bool,
     /// Whether a file may be changed.
     pub(crate) writes: bool,
+    /// Whether files of processes (procfs) are granted.
+    pub(crate) processes: bool,
     pub(crate) gpus: bool,
     /// Whether signals are restricted already.
     pub(crate) signals: bool,
+    /// Whether files are truncated only where they may be written. Without landlock, they can be opened anew anyway.
+    pub(crate) truncation: bool,
+}
+
+impl Policy {
+    /// Whether permissions, owners, times and attributes of files may be changed, where the file's mount allows it.
+    fn is_metadata_allowed(self) -> bool {
+        self.namespaces && self.writes && !self.gpus && !self.processes
+    }
 }
 
 /// Calls that act on other processes, or see into them.
@@ -41,6 +52,14 @@ const PROCESSES: &[i64] = &[
     libc::SYS_setpgid,
     // Its thread's process cannot be checked. The GNU C library does without it.
     libc::SYS_tkill,
+];
+
+/// Calls that send signals to the process of their first argument.
+const SIGNALS: &[i64] = &[
+    libc::SYS_kill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
 ];
 
 /// Calls that change the machine, namespaces, mounts or keys, or have shown many faults of kernels.
@@ -140,6 +159,9 @@ const METADATA: &[i64] = &[
 /// processes of a user meet, and events of files that cannot be read.
 const OUTSIDE: &[i64] = &[
     libc::SYS_inotify_add_watch,
+    // All mounts, as the file that is withheld.
+    LISTMOUNT,
+    STATMOUNT,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     // Objects that exist have numbers, which are found by trying.
@@ -155,6 +177,10 @@ const OUTSIDE: &[i64] = &[
     libc::SYS_shmctl,
     libc::SYS_shmget,
 ];
+
+/// The numbers that libc lacks, which are those of all architectures.
+const STATMOUNT: i64 = 457;
+const LISTMOUNT: i64 = 458;
 
 /// Calls that programs make only after asking whether they exist: they get `ENOSYS`. The flags and the
 /// mode of the first two cannot be checked; the last makes other calls without the filter.
@@ -307,9 +333,9 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     if !policy.namespaces {
         tables.push(OUTSIDE);
     }
-    // The streams are on mounts that are not read-only, and so is the executable, which drivers of GPUs find in
-    // /proc/self.
-    let is_metadata_allowed = policy.namespaces && policy.writes && !policy.gpus;
+    // The streams are on mounts that are not read-only, and so is the executable, which /proc/self leads to. Drivers of
+    // GPUs get that folder.
+    let is_metadata_allowed = policy.is_metadata_allowed();
     if !is_metadata_allowed {
         tables.push(METADATA);
     }
@@ -328,8 +354,10 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
         Ok::<_, seccompiler::BackendError>(())
     };
 
-    // Settings of other processes of the user. A process may name itself, or the caller by 0.
+    // Settings of other processes of the user. A process may name itself, or the caller by 0. A command may outlive it,
+    // and then the number is another's.
     let pid = u64::from(std::process::id());
+    let itself = if policy.commands { 0 } else { pid };
     for (call, argument) in [
         (libc::SYS_prlimit64, 0),
         (libc::SYS_sched_setaffinity, 0),
@@ -339,7 +367,7 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
         (libc::SYS_setpriority, 1),
         (libc::SYS_ioprio_set, 1),
     ] {
-        refuse_if(call, &[(argument, Ne, 0), (argument, Ne, pid)])?;
+        refuse_if(call, &[(argument, Ne, 0), (argument, Ne, itself)])?;
     }
     for (call, of_process) in [
         (libc::SYS_setpriority, u64::from(libc::PRIO_PROCESS)),
@@ -348,14 +376,9 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
         refuse_if(call, &[(0, Ne, of_process)])?;
     }
     // Landlock knows which processes started which; the filter knows only this one.
-    if !policy.signals || !policy.commands {
-        for call in [
-            libc::SYS_kill,
-            libc::SYS_tgkill,
-            libc::SYS_rt_sigqueueinfo,
-            libc::SYS_rt_tgsigqueueinfo,
-        ] {
-            refuse_if(call, &[(0, Ne, pid)])?;
+    if !policy.commands {
+        for call in SIGNALS {
+            refuse_if(*call, &[(0, Ne, pid)])?;
         }
     }
     // Events of a descriptor send signals, of a terminal to its group, whatever landlock says.
@@ -378,6 +401,22 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     } else {
         let others: Vec<_> = REQUESTS.iter().map(|request| (1, Ne, *request)).collect();
         refuse_if(libc::SYS_ioctl, &others)?;
+    }
+    if !policy.truncation {
+        // Files that are opened for writing are checked. The fourth mode opens for neither.
+        let truncating = |argument| {
+            (
+                argument,
+                MaskedEq(libc::O_TRUNC as u64),
+                libc::O_TRUNC as u64,
+            )
+        };
+        for mode in [libc::O_RDONLY, libc::O_ACCMODE] {
+            let is_mode = |argument| (argument, MaskedEq(libc::O_ACCMODE as u64), mode as u64);
+            refuse_if(libc::SYS_openat, &[truncating(2), is_mode(2)])?;
+            #[cfg(target_arch = "x86_64")]
+            refuse_if(libc::SYS_open, &[truncating(1), is_mode(1)])?;
+        }
     }
     // No file may run with the rights of the user who owns it.
     let mut modes = vec![(libc::SYS_mknodat, 2)];
@@ -438,6 +477,12 @@ fn refused_calls(policy: Policy) -> Result<Calls, seccompiler::BackendError> {
     if !policy.network {
         calls.insert(libc::SYS_socket, Vec::new());
     }
+    if !policy.truncation {
+        calls.insert(libc::SYS_truncate, Vec::new());
+    }
+    if policy.commands && !policy.signals {
+        calls.extend(SIGNALS.iter().map(|call| (*call, Vec::new())));
+    }
     if !policy.commands {
         calls.insert(libc::SYS_execve, Vec::new());
         calls.insert(libc::SYS_execveat, Vec::new());
@@ -454,7 +499,7 @@ mod tests {
     /// An empty list of rules refuses a call always: none may be added to it afterwards.
     #[test]
     fn a_call_is_refused_always_or_by_rules() {
-        for bits in 0..64 {
+        for bits in 0..256 {
             let policy = Policy {
                 network: bits & 1 != 0,
                 commands: bits & 2 != 0,
@@ -462,6 +507,8 @@ mod tests {
                 signals: bits & 8 != 0,
                 writes: bits & 16 != 0,
                 gpus: bits & 32 != 0,
+                processes: bits & 64 != 0,
+                truncation: bits & 128 != 0,
             };
             let calls = refused_calls(policy).expect("valid rules");
             for call in PROCESSES.iter().chain(SYSTEM) {
@@ -470,8 +517,12 @@ mod tests {
             assert_eq!(calls[&libc::SYS_socket].is_empty(), !policy.network);
             assert_eq!(calls.contains_key(&libc::SYS_execve), !policy.commands);
             let is_always = |call| calls.get(&call) == Some(&vec![]);
-            let is_metadata_allowed = policy.namespaces && policy.writes && !policy.gpus;
-            assert_eq!(is_always(libc::SYS_fchmod), !is_metadata_allowed);
+            assert_eq!(is_always(libc::SYS_fchmod), !policy.is_metadata_allowed());
+            assert_eq!(is_always(libc::SYS_truncate), !policy.truncation);
+            assert_eq!(
+                is_always(libc::SYS_kill),
+                policy.commands && !policy.signals
+            );
             assert_eq!(is_always(libc::SYS_shmat), !policy.namespaces);
         }
     }

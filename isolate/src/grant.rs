@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Access {
     Read,
+    /// To read and write a device, whose permissions, owner and times stay.
+    Device,
     Write,
 }
 
@@ -44,11 +46,11 @@ const BASE: &[(&str, Access)] = &[
     ("/usr/local/lib", Access::Read),
     ("/nix/store", Access::Read),
     ("/etc/ld.so.cache", Access::Read),
-    ("/dev/null", Access::Write),
-    ("/dev/zero", Access::Write),
-    ("/dev/full", Access::Write),
-    ("/dev/random", Access::Write),
-    ("/dev/urandom", Access::Write),
+    ("/dev/null", Access::Device),
+    ("/dev/zero", Access::Device),
+    ("/dev/full", Access::Device),
+    ("/dev/random", Access::Device),
+    ("/dev/urandom", Access::Device),
     ("/proc/self/auxv", Access::Read),
     ("/proc/self/cgroup", Access::Read),
     ("/proc/self/cmdline", Access::Read),
@@ -107,7 +109,7 @@ pub(crate) fn system_grants(network: bool, commands: bool, gpus: bool) -> Vec<Gr
         .map(|(path, access)| (PathBuf::from(path), *access))
         .collect();
     if gpus {
-        grants.extend(devices().map(|path| (path, Access::Write)));
+        grants.extend(devices().map(|path| (path, Access::Device)));
     }
     // Backtraces read it.
     grants.extend(std::env::current_exe().map(|path| (path, Access::Read)));
@@ -170,6 +172,22 @@ pub(crate) fn resolve<'a>(
         }
     }
     Ok(kept)
+}
+
+/// Whether one of the entries is within a file system that shows processes (procfs), or contains one.
+///
+/// # Errors
+/// The list of mounts cannot be read.
+pub(crate) fn show_processes(entries: &[Entry]) -> io::Result<bool> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    // Behind the separator, the kind of the file system.
+    let is_procfs = |line: &&str| line.contains(" - proc ");
+    let points = mounts.lines().filter(is_procfs);
+    let mut points = points.filter_map(|line| line.split(' ').nth(4).map(Path::new));
+    Ok(points.any(|point| {
+        let overlaps = |source: &Path| source.starts_with(point) || point.starts_with(source);
+        entries.iter().any(|entry| overlaps(&entry.source))
+    }))
 }
 
 /// The path of an absolute one below another root.

@@ -14,7 +14,8 @@ use crate::error::{Error, in_step};
 use crate::grant::{Access, Entry};
 
 /// The first version that restricts all ways to write to a file (Linux 6.2). Where namespaces restrict
-/// them, too, the first version of all (5.13) adds that no file is opened a second time with more rights.
+/// them, too, the first version of all (5.13) adds that no file is opened a second time with more rights; the filter
+/// then refuses to truncate files by their names.
 const COMPLETE: ABI = ABI::V3;
 const PARTIAL: ABI = ABI::V1;
 
@@ -27,6 +28,8 @@ const SCOPES: ABI = ABI::V6;
 pub(crate) struct Enforced {
     /// Whether signals reach only processes of the sandbox.
     pub(crate) signals: bool,
+    /// Whether files are truncated only where they may be written.
+    pub(crate) truncation: bool,
 }
 
 /// The reason why a kernel restricts nothing.
@@ -63,6 +66,7 @@ pub(crate) fn restrict(
     }
     Ok(Ok(Enforced {
         signals: abi >= SCOPES,
+        truncation: abi >= COMPLETE,
     }))
 }
 
@@ -105,7 +109,7 @@ fn restrict_self(
 fn rights(path: &Path, access: Access, commands: bool) -> io::Result<BitFlags<AccessFs>> {
     let mut rights = match access {
         Access::Read => AccessFs::from_read(FILES),
-        Access::Write => AccessFs::from_all(FILES),
+        Access::Device | Access::Write => AccessFs::from_all(FILES),
     };
     if !commands {
         rights.remove(AccessFs::Execute);

@@ -79,8 +79,14 @@ fn prepare(entries: &[Entry], network: bool) -> Result<Vec<OwnedFd>, StepError> 
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_RECURSIVE;
         let tree = open_tree(CWD, &entry.source, flags).map_err(in_step(step()))?;
-        if entry.access == Access::Read {
-            set_read_only(tree.as_fd(), true).map_err(in_step(step()))?;
+        let no_devices = match entry.access {
+            Access::Read => Some(libc::MOUNT_ATTR_NODEV),
+            // The mount's device can be written nevertheless.
+            Access::Device => Some(0),
+            Access::Write => None,
+        };
+        if let Some(no_devices) = no_devices {
+            set_read_only(tree.as_fd(), no_devices, true).map_err(in_step(step()))?;
         }
         trees.push(tree);
     }
@@ -117,15 +123,15 @@ fn switch(root: &Path, is_granted: bool) -> io::Result<()> {
     unmount(".", UnmountFlags::DETACH)?;
     chdir("/")?;
     if !is_granted {
-        set_read_only(File::open("/")?.as_fd(), false)?;
+        set_read_only(File::open("/")?.as_fd(), libc::MOUNT_ATTR_NODEV, false)?;
     }
     Ok(())
 }
 
-/// Makes a mount read-only, or a tree of mounts, without devices.
-fn set_read_only(tree: BorrowedFd<'_>, recursive: bool) -> io::Result<()> {
+/// Makes a mount read-only, or a tree of mounts, with another attribute.
+fn set_read_only(tree: BorrowedFd<'_>, attribute: u64, recursive: bool) -> io::Result<()> {
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOSUID,
+        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | attribute,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,

@@ -17,7 +17,7 @@ use crate::{landlock, namespaces};
 /// The files and the network that a process gets, and nothing else.
 ///
 /// A new sandbox grants only what any code needs in order to run: shared libraries of the system (such
-/// as `/usr/lib`), `/dev/null` and its like, the process's own folder in `/proc`, the properties of
+/// as `/usr/lib`), `/dev/null` and its like, some of the process's own files in `/proc`, the properties of
 /// processors, and the files and sockets that the process has open, such as its standard streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sandbox {
@@ -79,8 +79,8 @@ impl Sandbox {
     }
 
     /// Allows to start commands, which stay in the sandbox. The process gets the system's commands, in
-    /// `/usr` and `/bin`. Commands may outlive the process. Before Linux 6.12 they can send no signals, not
-    /// even to themselves.
+    /// `/usr` and `/bin`. Commands may outlive the process. Before Linux 6.12, neither they nor the process
+    /// can send signals, not even to themselves.
     #[must_use]
     pub fn commands(mut self) -> Self {
         self.commands = true;
@@ -150,11 +150,12 @@ impl Sandbox {
     /// Seccomp is required, and one of namespaces (since Linux 5.12) and landlock (since 6.2; beside
     /// namespaces 5.13). The report names the one that is missing.
     ///
-    /// - Without a granted file to write, without namespaces, and with GPUs, changes of permissions, owners,
-    ///   times and attributes of files are refused. Otherwise those of the files behind the standard streams
+    /// - Without a granted file to write, without namespaces, with GPUs, and with a granted folder that contains
+    ///   `/proc` or is inside of it, changes of permissions, owners, times and attributes of files are refused. Otherwise those of the files behind the standard streams
     ///   can be changed, too. No file gets set-user-ID or set-group-ID bits.
     /// - Without namespaces, the process can find out which files exist, their sizes, times and owners, the
     ///   targets of symbolic links, and the sizes of file systems. It cannot read extended attributes.
+    /// - With landlock before Linux 6.2, no file can be truncated by its name.
     /// - Without landlock, it can open the files behind the standard streams anew with other rights, and
     ///   write to named pipes of a folder that it may read.
     ///
@@ -170,6 +171,9 @@ impl Sandbox {
         }
         refuse_folders()?;
         let entries = self.entries()?;
+        let own = grant::resolve(&self.grants);
+        let own = own.map_err(|(path, reason)| Error::Granted { path, reason })?;
+        let processes = grant::show_processes(&own).map_err(in_step("list mounts"))?;
         // With 0, a core dump would still go to a program that handles them; 1 is the kernel's mark for
         // none at all.
         let no_core = Rlimit {
@@ -195,7 +199,11 @@ impl Sandbox {
                 .grants
                 .iter()
                 .any(|grant| grant.access == Access::Write),
+            processes,
             signals: landlock.as_ref().is_ok_and(|enforced| enforced.signals),
+            truncation: landlock
+                .as_ref()
+                .map_or(true, |enforced| enforced.truncation),
         };
         let missing = match (namespaces, landlock) {
             (Ok(()), Ok(_)) => None,

@@ -204,12 +204,23 @@ impl Param {
 }
 
 fn read(runtime: &Runtime, path: &PathBuf) -> anyhow::Result<DeviceBuffer> {
-    let failed = || format!("cannot read {}", path.display());
-    // Others may be endless, or have the command wait.
-    let is_file = fs::metadata(path).with_context(failed)?.is_file();
-    ensure!(is_file, "{} is no regular file: name one", path.display());
-    let bytes = fs::read(path).with_context(failed)?;
+    check_is_file(path)?;
+    let bytes = fs::read(path).with_context(|| unreadable(path))?;
     Ok(runtime.alloc_from(&bytes)?)
+}
+
+/// Checks that a path is that of a regular file. Others may be endless, or have the command wait, and a folder is more
+/// than an isolated run may get.
+pub(super) fn check_is_file(path: &Path) -> anyhow::Result<()> {
+    let is_file = fs::metadata(path)
+        .with_context(|| unreadable(path))?
+        .is_file();
+    ensure!(is_file, "{} is no regular file: name one", path.display());
+    Ok(())
+}
+
+fn unreadable(path: &Path) -> String {
+    format!("cannot read {}", path.display())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use revoff_host::targets::DeviceArch;
 use revoff_isolate::{Isolated, Job, JobError, Sandbox};
 
 use super::Options;
-use super::arg::Arg;
+use super::arg::{self, Arg};
 use crate::output;
 
 /// The command line of the process, which is that of this command.
@@ -51,11 +51,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let mut program = OsString::new();
     let mut created = Created::default();
     if let Some(image) = &options.image {
-        for image in options.link.iter().chain([image]) {
-            sandbox = sandbox.image(image);
-        }
-        for library in &options.functions {
-            sandbox = sandbox.image(library);
+        let code = options.link.iter().chain([image]);
+        for file in code.chain(&options.functions) {
+            arg::check_is_file(file)?;
+            sandbox = sandbox.image(file);
         }
         for arg in &options.args {
             sandbox = grant(sandbox, arg, &mut created)?;
@@ -115,8 +114,14 @@ impl Drop for Created {
 fn grant(sandbox: Sandbox, arg: &Arg, created: &mut Created) -> anyhow::Result<Sandbox> {
     Ok(match arg {
         Arg::Value(_) | Arg::Buffer(_) => sandbox,
-        Arg::File(path) => sandbox.read(path),
-        Arg::InOut(path) => sandbox.write(path),
+        Arg::File(path) => {
+            arg::check_is_file(path)?;
+            sandbox.read(path)
+        }
+        Arg::InOut(path) => {
+            arg::check_is_file(path)?;
+            sandbox.write(path)
+        }
         Arg::Out(_, path) => {
             if create(path)? {
                 created.0.push(path.clone());

@@ -99,7 +99,8 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "HOST")]
     allow_net: Vec<String>,
 
-    /// Allow the program to start commands, which have your rights: no restriction applies to them
+    /// Allow the program to start commands. They have your rights, and no other option restricts them but
+    /// --isolated
     #[arg(long)]
     allow_run: bool,
 

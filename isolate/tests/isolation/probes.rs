@@ -87,6 +87,10 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
             "be-traced" => libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0),
             "memory" => libc::syscall(libc::SYS_process_vm_readv, pid, 0, 0, 0, 0, 0),
             "limit" => libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_CPU, 0, 0),
+            "limit-itself" => {
+                let itself = std::process::id();
+                libc::syscall(libc::SYS_prlimit64, itself, libc::RLIMIT_CPU, 0, 0)
+            }
             "priority" => libc::setpriority(libc::PRIO_PROCESS, pid as _, 19).into(),
             // Of all processes of the user.
             "priority-of-user" => libc::setpriority(libc::PRIO_USER, 0, 19).into(),
@@ -121,6 +125,11 @@ fn act(action: &str, argument: &str) -> io::Result<()> {
                 libc::ioctl(file.as_raw_fd(), 0x4008_6602, &raw const flags).into()
             }
             "other-pair" => libc::socketpair(pid, libc::SOCK_STREAM, 0, pair.as_mut_ptr()).into(),
+            // The number of the call, of no mount: another error.
+            "mounts" => match libc::syscall(457, 0, 0, 0, 0) {
+                -1 if io::Error::last_os_error().raw_os_error() == Some(libc::EPERM) => -1,
+                _ => 0,
+            },
             "keys" => libc::syscall(libc::SYS_keyctl, 0, -3, 0),
             "personality" => libc::personality(0xffff_ffff).into(),
             "newer" => libc::syscall(libc::SYS_mseal + 1, 0, 0, 0, 0, 0, 0),
@@ -361,6 +370,7 @@ pub(crate) fn check(missing: Option<Mechanism>) {
         (line("memory", &me), FORBIDDEN),
         (line("limit", &me), FORBIDDEN),
         (line("limit", &0), OK),
+        (line("limit-itself", &""), OK),
         (line("priority", &me), FORBIDDEN),
         (line("priority-of-user", &""), FORBIDDEN),
         (line("io-priority-of-user", &""), FORBIDDEN),
@@ -500,6 +510,13 @@ pub(crate) fn check_grants(missing: Option<Mechanism>) {
                 line("chmod", Path::new("/proc/self/exe")),
                 prevented.by(libc::ENOENT, libc::EPERM),
             ),
+            // A device that is written with the rights of all.
+            (line("append", Path::new("/dev/null")), OK),
+            (
+                line("chmod", Path::new("/dev/null")),
+                prevented.by(libc::EROFS, libc::EPERM),
+            ),
+            ("mounts".to_owned(), prevented.by(OK, libc::EPERM)),
             (line("remove", &write.join("old")), OK),
         ],
     );
@@ -512,10 +529,11 @@ pub(crate) fn check_grants(missing: Option<Mechanism>) {
     expect(&sandbox, &calls.chain([unknown]).collect::<Vec<_>>());
     assert!(write.join("new").exists() && !write.join("old").exists());
     assert!(read.join("old").exists() && !read.join("new").exists());
-    // All of the system's files, but to read.
+    // All of the system's files, but to read. The executable is not on a mount of the sandbox.
     expect(
-        &Sandbox::new().read("/"),
+        &Sandbox::new().read("/").write(write),
         &[
+            (line("chmod", Path::new("/proc/self/exe")), FORBIDDEN),
             (line("read", Path::new("/etc/passwd")), OK),
             (line("append", &read.join("old")), no_write),
             // It exists, but another process's memory is not for a process that is isolated.
@@ -565,6 +583,8 @@ pub(crate) fn commands_stay_inside() {
             ("run exec 2>/dev/null; cat /etc/passwd".into(), 1),
             (format!("run exec 2>/dev/null; kill -0 {me}"), 1),
             ("adopt".into(), FORBIDDEN),
+            // A command may outlive it, and then this is another process's number.
+            ("limit-itself".into(), FORBIDDEN),
         ],
     );
 }
