@@ -22,7 +22,7 @@ mod host {
         static etext: u8;
     }
 
-    /// What a frame pointer points to.
+    /// The words at a frame pointer.
     #[repr(C)]
     struct Frame {
         /// The caller's frame pointer.

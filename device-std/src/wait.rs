@@ -10,7 +10,7 @@ use revoff_device::arch;
 /// look here when they wait. Not an `AtomicBool`, which takes several instructions on NVIDIA GPUs.
 static IS_STOPPED: AtomicU32 = AtomicU32::new(0);
 
-/// Has all threads end when they wait the next time. True for the first call.
+/// Makes all threads end when they wait the next time. True for the first call.
 pub(crate) fn stop_all() -> bool {
     // Relaxed: other threads learn nothing else from it.
     IS_STOPPED.swap(1, Relaxed) == 0

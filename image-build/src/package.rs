@@ -6,7 +6,7 @@ pub const LIBRARIES: &str = "lib/revoff";
 /// The emulated drivers.
 pub const EMULATED: &str = "lib/revoff/emulated";
 
-/// What other compilers link into images.
+/// The pieces that other compilers link into images.
 pub const PIECES: &str = "lib/revoff/pieces";
 
 /// The sources.

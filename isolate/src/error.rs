@@ -49,7 +49,7 @@ pub enum Error {
          run without isolation"
     )]
     Unsupported {
-        /// What is missing, and the system's answers.
+        /// The missing mechanisms, with the system's answers.
         missing: String,
     },
 

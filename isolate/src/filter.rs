@@ -13,7 +13,7 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-/// What the other mechanisms have left to the filter, and what is granted.
+/// The grants, and the restrictions that the other mechanisms leave to the filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) network: bool,

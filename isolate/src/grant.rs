@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a process may do with a file, or with the files of a folder.
+/// The access of a process to a file, or to the files of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Access {
     Read,
@@ -84,7 +84,7 @@ const COMMANDS: &[(&str, Access)] = &[
     ("/usr", Access::Read),
 ];
 
-/// What the drivers of GPUs read, besides the devices.
+/// The files that drivers of GPUs read, besides the devices.
 const GPUS: &[(&str, Access)] = &[
     ("/sys", Access::Read),
     ("/proc/self", Access::Read),

@@ -40,7 +40,7 @@ static INITIALIZED: Once = Once::new();
 /// Where this process, if it is isolated, sends its result: once.
 static REPLY: Mutex<Option<File>> = Mutex::new(None);
 
-/// What a job fails with; the process that started it gets the text.
+/// The error of a job; the process that started it gets the text.
 pub type JobError = Box<dyn StdError + Send + Sync>;
 
 /// A function of the program that runs in a process of its own.
@@ -75,7 +75,7 @@ pub struct Job {
     function: fn(Isolated) -> Result<Vec<u8>, JobError>,
 }
 
-/// What a job starts with.
+/// The context of a job.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Isolated {
@@ -262,7 +262,7 @@ fn keep_only(descriptors: [RawFd; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// What a process writes until it ends.
+/// The output of a process until its end.
 enum Received {
     Reply(Vec<u8>),
     /// More bytes than the limit.

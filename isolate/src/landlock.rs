@@ -23,7 +23,7 @@ const PARTIAL: ABI = ABI::V1;
 const FILES: ABI = ABI::V5;
 const SCOPES: ABI = ABI::V6;
 
-/// What the kernel enforces.
+/// The restrictions that the kernel enforces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Enforced {
     /// Whether signals reach only processes of the sandbox.

@@ -239,7 +239,7 @@ impl Sandbox {
         self.max_result.unwrap_or(Self::MAX_RESULT)
     }
 
-    /// What errors call the process that runs a job.
+    /// The name of the process that runs a job, in errors.
     pub(crate) fn process(&self, job: &str) -> String {
         if self.images.is_empty() {
             return format!("the isolated process of job `{job}`");

@@ -1,4 +1,4 @@
-//! What arrays must be for what takes them, and their memory.
+//! The requirements on arrays, and their memory.
 
 use std::fmt;
 

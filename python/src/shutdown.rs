@@ -49,7 +49,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has Python call [`wait_for_calls`] at its end.
+/// Makes Python call [`wait_for_calls`] at its end.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let wait = wrap_pyfunction!(wait_for_calls, module)?;
     let atexit = module.py().import("atexit")?;

@@ -35,7 +35,7 @@ pub(crate) fn watch() {
     });
 }
 
-/// Has children close a descriptor that this process keeps open.
+/// Makes children close a descriptor that this process keeps open.
 pub(crate) fn close_in_children(descriptor: RawFd) {
     // Relaxed: a child that does not see it keeps the descriptor until it ends.
     CLOSED.store(descriptor, Ordering::Relaxed);

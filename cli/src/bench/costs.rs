@@ -1,4 +1,4 @@
-//! What a call costs on the bus, by wire and call: counts of an emulated GPU, and estimates.
+//! The cost of a call on the bus, by wire and call: counts of an emulated GPU, and estimates.
 
 use std::fmt::{self, Write};
 

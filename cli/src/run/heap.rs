@@ -1,4 +1,4 @@
-//! What `revoff run` says about a program's heap.
+//! The report of `revoff run` about a program's heap.
 
 use revoff_host::targets::count::Count;
 use revoff_host::{HeapRefusal, HeapUse};

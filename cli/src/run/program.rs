@@ -243,7 +243,7 @@ fn find_crate_folder() -> anyhow::Result<PathBuf> {
 }
 
 impl Limits {
-    /// What a program may do.
+    /// The services with these permissions.
     fn services(
         &self,
         image: &Path,

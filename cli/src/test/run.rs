@@ -284,7 +284,7 @@ fn stop(child: &mut Child) -> anyhow::Result<()> {
 fn collect(mut stream: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before an error is the output.
+        // The output is everything before an error.
         let _ = stream.read_to_end(&mut bytes);
         bytes
     })

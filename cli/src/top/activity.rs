@@ -1,8 +1,8 @@
-//! What happened between two samples.
+//! The difference of two samples.
 
 use super::sample::{Labels, Sample};
 
-/// What happened between two samples.
+/// The activity of a program between two samples.
 pub(super) struct Activity {
     /// The program's name, and the number of its process.
     pub(super) program: String,
@@ -52,7 +52,7 @@ pub(super) struct Thread {
 }
 
 impl Activity {
-    /// What happened between two samples. All rates are 0 if they are the same.
+    /// The activity between two samples. All rates are 0 if they are the same.
     pub(super) fn between(first: &Sample, second: &Sample) -> Self {
         let seconds = (second.time - first.time).as_secs_f64();
         let increase = |name: &str, labels: &Labels| {

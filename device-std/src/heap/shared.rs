@@ -128,7 +128,7 @@ pub(super) unsafe fn resize(memory: *mut u8, layout: Layout, size: usize) -> boo
     }
 }
 
-/// Has the host give another piece, unless the heap has more of them than `pieces`. False if there is
+/// Asks the host for another piece, unless the heap has more of them than `pieces`. False if there is
 /// none.
 fn grow(layout: Layout, pieces: u32) -> bool {
     let _growth = lock(&GROWTH);

@@ -80,7 +80,7 @@ enum Stage {
     Over,
 }
 
-/// What a function has started.
+/// A call that a function has started.
 enum CallFuture {
     /// It writes its results to mapped memory.
     Mapped(BoxFuture<'static, Result<(), FunctionFailed>>),
@@ -166,7 +166,7 @@ impl PendingCall {
         Some(taken.request)
     }
 
-    /// Has the future woken when another thread takes the request, or at once if one has.
+    /// Arranges to wake the future when another thread takes the request: at once, if one has.
     fn wake_when_taken(&self, waker: &Waker) {
         // An executor's code runs in each of these, so without the lock.
         let waker = waker.clone();
@@ -292,7 +292,7 @@ impl Server {
     }
 }
 
-/// What a serving thread has for the start of a call.
+/// The context in which a serving thread starts a call.
 pub(super) struct Start<'a> {
     pub(super) server: &'a Arc<Server>,
     pub(super) function: &'a Arc<RegisteredFunction>,

@@ -60,7 +60,7 @@ pub trait ForeignFunction: Send + Sync {
 ///
 /// Implemented for closures: `move |call| { runtime.spawn(call); }`.
 pub trait Spawn: Send + Sync + 'static {
-    /// Has `call` polled until it is ready, which it is when the device has its result. Returns without
+    /// Polls `call` until it is ready, which it is when the device has its result. Returns without
     /// waiting for it.
     ///
     /// If `call` is dropped before, the device's call fails. If it is leaked, the device waits until its

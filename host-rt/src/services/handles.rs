@@ -34,7 +34,7 @@ impl OpenFile {
     }
 }
 
-/// What a handle refers to. Calls hold a reference, so closing a handle does not wait for them.
+/// The object of a handle. Calls hold a reference, so closing a handle does not wait for them.
 #[derive(Clone)]
 pub(super) enum Handle {
     File(Arc<OpenFile>),

@@ -18,7 +18,7 @@ pub(super) const FIRST: u64 = 16 << 20;
 /// Sizes of pieces are multiples of this, except of the last one.
 pub(super) const GRAIN: u64 = 64 << 10;
 
-/// What the heap of a program is, or was when it ended.
+/// The state of a program's heap, at its end if it has ended.
 #[derive(Clone, Debug, Default)]
 pub struct HeapUse {
     /// The device memory that it takes, in bytes.
@@ -36,7 +36,7 @@ pub struct HeapUse {
 pub enum HeapRefusal {
     /// Its limit leaves less than the program asked for.
     Limit {
-        /// What the program asked for, in bytes.
+        /// The bytes that the program asked for.
         least: u64,
         /// The limit, in bytes.
         limit: u64,
@@ -91,7 +91,7 @@ impl Heap {
         Ok(piece)
     }
 
-    /// What it is now; `None` before the launch.
+    /// The state now; `None` before the launch.
     pub(super) fn used(&self) -> Option<HeapUse> {
         self.0.get().map(|memory| lock(&memory.state).used.clone())
     }

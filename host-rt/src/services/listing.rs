@@ -19,7 +19,7 @@ pub(super) type Entries = Box<dyn Iterator<Item = io::Result<Entry>> + Send>;
 /// The list of a folder that is being read.
 pub(super) struct Listing {
     entries: Entries,
-    /// What has been read, but has not been returned.
+    /// The entry that has been read, but has not been returned.
     pending: Option<io::Result<Vec<u8>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a program asks about itself and its surroundings.
+//! Questions of a program about itself and its surroundings.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -78,9 +78,9 @@ mod tests {
     use super::*;
     use crate::task::scope;
 
-    /// What a subscriber learns of tasks.
+    /// The tasks as a subscriber sees them.
     #[derive(Default)]
-    struct Seen {
+    struct Recorded {
         /// Names, and the names of tasks that they follow.
         follows: Vec<(String, String)>,
         /// The tasks that have ended.
@@ -89,7 +89,7 @@ mod tests {
 
     /// Notes it.
     #[derive(Clone, Default)]
-    struct Notes(Arc<Mutex<Seen>>);
+    struct Notes(Arc<Mutex<Recorded>>);
 
     struct Name(String);
 

@@ -31,13 +31,13 @@ use serde::Serialize;
 use crate::counts::PerCall;
 use crate::traffic::Traffic;
 
-/// What a read over the bus returns at least.
+/// The minimum bytes that a read over the bus returns.
 const READ_BYTES: f64 = 32.0;
 
 /// A bus between device and host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bus {
-    /// What to call it.
+    /// Its name.
     pub name: &'static str,
     /// From a store on one side until the other side can see it.
     pub one_way_ns: f64,
@@ -47,9 +47,9 @@ pub struct Bus {
     pub fence_ns: f64,
     /// Bandwidth in one direction, for requests and data together.
     pub bytes_per_ns: f64,
-    /// What a transaction adds to its data: headers, checksums, framing.
+    /// The overhead of a transaction: headers, checksums, framing.
     pub request_bytes: f64,
-    /// What an L1 invalidation costs.
+    /// The cost of an L1 invalidation.
     pub l1_drop_ns: f64,
 }
 

@@ -22,7 +22,7 @@ pub struct Fences<N = u64> {
     pub sys: N,
 }
 
-/// What warps did.
+/// The operations of warps.
 ///
 /// `N` is `u64` for counts and `f64` for averages ([`PerCall`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -158,7 +158,7 @@ pub fn lose_gpu(number: i32) -> bool {
         > 0
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

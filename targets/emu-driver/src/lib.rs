@@ -1,4 +1,4 @@
-//! What the emulated drivers of GPUs have in common.
+//! The common parts of the emulated drivers.
 //!
 //! | module | job |
 //! |---|---|

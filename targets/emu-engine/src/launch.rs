@@ -1,4 +1,4 @@
-//! What an emulator implements.
+//! The interface that emulators implement.
 
 use std::sync::Arc;
 use std::time::Instant;

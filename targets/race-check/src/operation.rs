@@ -54,7 +54,7 @@ impl Semantics {
 /// An access to one element, which does not cross eight aligned bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// The address.
     pub address: u64,

@@ -1,4 +1,4 @@
-//! What differs between GPUs.
+//! The differences between GPUs.
 
 /// Whether an address is in memory that the host accesses, too.
 pub type IsMapped = Box<dyn Fn(u64) -> bool + Send + Sync>;

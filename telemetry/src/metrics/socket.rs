@@ -170,7 +170,7 @@ impl Client {
         })
     }
 
-    /// What its progress waits for.
+    /// The events that its progress waits for.
     fn awaited(&self) -> PollFd<'_> {
         let flags = match self.answer.is_empty() {
             true => PollFlags::IN,

@@ -28,7 +28,7 @@ pub(crate) const VARIABLE: Variable = Variable::new("REVOFF_TRACE");
 /// Maximum bytes of a file: viewers hardly show longer ones.
 const MAX_BYTES: u64 = 2 << 30;
 
-/// What each file begins with: a record of [`process_name`].
+/// The beginning of each file: a record of [`process_name`].
 const BEGINNING: &[u8] = br#"[
 {"ph":"M","pid":"#;
 

@@ -17,7 +17,7 @@ use crate::clock::now;
 /// Writes spans and events to a file.
 pub(crate) struct Timeline(&'static TimelineFile);
 
-/// What is known of a span.
+/// The state of a span.
 struct Span {
     begin: u64,
     fields: Arc<Fields>,

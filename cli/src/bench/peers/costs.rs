@@ -1,4 +1,4 @@
-//! What calls of the peers cost on the bus.
+//! The cost of the peers' calls on the bus.
 
 use bench_calls::rpc::{RPC, entry};
 use revoff_host::bus_cost::ENTRY;

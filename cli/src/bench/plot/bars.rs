@@ -8,7 +8,7 @@ use super::page::{GRAY, Head, LIGHT, Mark, TEXT, page, text};
 
 pub(super) struct Bars {
     pub(super) head: Head,
-    /// What the two bars of each wire are.
+    /// The names of the two bars of each wire.
     pub(super) pair: [String; 2],
     pub(super) groups: Vec<Group>,
     /// Times that are drawn as lines, with their labels: at most two.

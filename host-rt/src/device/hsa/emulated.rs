@@ -87,7 +87,7 @@ impl Emulated {
 }
 
 thread_local! {
-    /// What the emulated ROCr has reported on this thread during [`with_reports`].
+    /// The reports of the emulated ROCr on this thread during [`with_reports`].
     static REPORTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 

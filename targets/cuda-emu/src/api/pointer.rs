@@ -1,4 +1,4 @@
-//! What is known of an address.
+//! Attributes of addresses.
 
 use std::ffi::c_void;
 use std::sync::Arc;

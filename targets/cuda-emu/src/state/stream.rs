@@ -24,7 +24,7 @@ pub(crate) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u
 /// The highest priority; the lowest is 0.
 pub(crate) const HIGHEST_PRIORITY: i32 = -5;
 
-/// What is queued in a stream.
+/// An operation in a stream.
 enum Work {
     /// It does not begin in a broken context, and its error breaks the context.
     Operation(Box<dyn FnOnce() -> Answer + Send>),

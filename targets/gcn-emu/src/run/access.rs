@@ -28,7 +28,7 @@ pub(super) struct Access {
     pub(super) offen: bool,
 }
 
-/// What an access does.
+/// The operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// It loads an element to registers.

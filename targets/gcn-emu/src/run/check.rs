@@ -1,4 +1,4 @@
-//! What the race checker learns of a wave.
+//! The accesses of a wave, for the race checker.
 //!
 //! Machine code has neither orders nor fences. LLVM's tables say which instructions an atomic operation of an order
 //! and a scope becomes, and this reads them backwards:

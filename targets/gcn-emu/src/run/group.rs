@@ -1,4 +1,4 @@
-//! What the waves of a workgroup share: LDS and a barrier.
+//! The resources that the waves of a workgroup share: LDS and a barrier.
 
 use std::sync::Arc;
 

@@ -56,7 +56,7 @@ impl std::fmt::Debug for Trace {
     }
 }
 
-/// What a kernel does on the bus.
+/// The counts of a kernel's accesses to the bus.
 pub(crate) struct KernelCosts {
     /// The function whose executions are counted as calls; none if the code has no such function.
     pub(crate) entry: Option<u64>,

@@ -106,7 +106,7 @@ impl Frame {
         }
     }
 
-    /// Has `write` compute all lanes of a register from some operands, and keeps those of `mask`.
+    /// Makes `write` compute all lanes of a register from some operands, and keeps those of `mask`.
     ///
     /// Its pointers are valid for [`Lanes`]. Nobody else accesses them, since they are rows of this
     /// frame, which is borrowed. The result may be one of the operands; otherwise they do not
