@@ -216,12 +216,20 @@ impl Options {
     }
 }
 
-/// The `chosen` wires, or if there are none, those of a device of this architecture.
+/// The `chosen` wires, each once, or if there are none, those of a device of this architecture.
 pub(crate) fn wires(chosen: &[WireKind], arch: &DeviceArch) -> Vec<WireKind> {
     match (chosen, arch) {
         ([], DeviceArch::Amd(_)) => vec![WireKind::NATIVE, WireKind::GCN_QUEUE],
         ([], _) => vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
-        (chosen, _) => chosen.to_vec(),
+        (chosen, _) => {
+            let mut wires = vec![];
+            for wire in chosen {
+                if !wires.contains(wire) {
+                    wires.push(*wire);
+                }
+            }
+            wires
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod usage;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -21,6 +22,8 @@ use revoff_host::device;
 use revoff_host::shared_abi::wire::WireKind;
 use revoff_host::{Grid, Image, Program, Runtime, env};
 use serde::Serialize;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use self::fault::Fault;
 use self::ledger::{Ended, Ledger, Totals};
@@ -72,12 +75,14 @@ opened and closed; their counters wrap.
 more memory than there is, and aborts launches. These launches must fail, each with
 its own error, and the launches after them must not.
 
+Ctrl-C (SIGINT or SIGTERM) ends it as the end of its time does; a second one, at once.
+
 Examples:
   revoff soak --seconds 3600
   revoff soak --wires native --faults
   revoff soak --device emu --image bench_kernels.offload")]
 pub(crate) struct Options {
-    /// How long, or longer: four launches on a runtime are completed
+    /// How long, or longer: eight launches on a runtime are completed
     #[arg(long, default_value_t = 60)]
     seconds: u64,
 
@@ -109,10 +114,14 @@ struct Report {
     seconds: f64,
     launches: u64,
     /// Launches that failed because they were made to.
-    failed: u64,
+    planned_failures: u64,
+    /// Other launches that failed, or that did not fail as planned: the first one ends the soak.
+    unplanned_failures: u64,
     /// Kinds of runtimes that were opened, of `all_kinds`: wires, numbers of slots, grids, and first sequence numbers.
     kinds: usize,
     all_kinds: usize,
+    /// Requested wires on which there was no launch.
+    unreached_wires: Vec<&'static str>,
     #[serde(flatten)]
     totals: Totals,
     /// After a runtime of each kind was closed.
@@ -139,9 +148,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         device: options.device.clone(),
         seconds: 0.0,
         launches: 0,
-        failed: 0,
+        planned_failures: 0,
+        unplanned_failures: 0,
         kinds: 0,
         all_kinds: 0,
+        unreached_wires: wires.iter().filter_map(|wire| wire.name()).collect(),
         totals: Totals::default(),
         usage_at_first: Usage::default(),
         usage_at_last: Usage::default(),
@@ -165,17 +176,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         "--faults makes launches on `native` fail: add it to --wires"
     );
     report.all_kinds = setups.len();
+    let is_interrupted = interruption()?;
     let mut next_line = start + INTERVAL;
+    let mut result = Ok(());
     for round in 0.. {
-        soak(&mut report, options, &image, setups[round % setups.len()])?;
+        result = soak(&mut report, options, &image, setups[round % setups.len()]);
         report.seconds = start.elapsed().as_secs_f64();
         report.kinds = setups.len().min(round + 1);
         report.usage_at_last = Usage::now()?;
         if round < setups.len() {
             report.usage_at_first = report.usage_at_last;
         }
-        let is_over = report.seconds >= options.seconds as f64;
-        if is_over || report.totals.faults() > 0 {
+        // Relaxed: it says nothing of other memory.
+        let is_over =
+            report.seconds >= options.seconds as f64 || is_interrupted.load(Ordering::Relaxed);
+        if is_over || result.is_err() || report.totals.faults() > 0 {
             break;
         }
         if Instant::now() >= next_line {
@@ -183,15 +198,30 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             output::say(&report.line());
         }
     }
-    if options.json {
-        output::json(&report)?;
-    } else {
-        output::print(&format!("{}\n", report.line()))?;
+    // Without a launch, there is only the error to report.
+    if report.launches > 0 {
+        if options.json {
+            output::json(&report)?;
+        } else {
+            output::print(&format!("{}\n", report.line()))?;
+        }
     }
+    result?;
     Ok(match report.totals.faults() {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
+}
+
+/// Becomes true at the first SIGINT or SIGTERM; the second one ends the process, as if it was not handled.
+fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
+    let is_interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // Before the flag is set: actions run in this order.
+        flag::register_conditional_default(signal, Arc::clone(&is_interrupted))?;
+        flag::register(signal, Arc::clone(&is_interrupted))?;
+    }
+    Ok(is_interrupted)
 }
 
 /// Launches on a runtime of its own.
@@ -205,7 +235,7 @@ fn soak(report: &mut Report, options: &Options, image: &Image, setup: Setup) -> 
     };
     let runtime = builder.initial_seq(setup.first).build()?;
     let program = runtime.load(image, &ledger.functions()?)?;
-    for launch in 0..LAUNCHES {
+    let launches = (0..LAUNCHES).try_for_each(|launch| {
         // GCC's wires tell a device thread nothing of a failed call.
         let fault = match options.faults && wire == WireKind::NATIVE {
             true => Fault::of(launch),
@@ -221,11 +251,19 @@ fn soak(report: &mut Report, options: &Options, image: &Image, setup: Setup) -> 
             )
         };
         report.launches += 1;
-        report.failed += u64::from(!matches!(fault, Fault::None));
-        one_launch(&runtime, &program, &ledger, setup, &fault).with_context(what)?;
-    }
+        report
+            .unreached_wires
+            .retain(|&name| wire.name() != Some(name));
+        let result = one_launch(&runtime, &program, &ledger, setup, &fault).with_context(what);
+        match (&result, &fault) {
+            (Ok(()), Fault::None) => {}
+            (Ok(()), _) => report.planned_failures += 1,
+            (Err(_), _) => report.unplanned_failures += 1,
+        }
+        result
+    });
     report.totals.add(&ledger.totals());
-    Ok(())
+    launches
 }
 
 /// Launches once, with a fault, and checks the launch's result and what its threads have seen.
@@ -265,12 +303,24 @@ impl Report {
             wrong,
         } = &self.totals;
         let [first, last] = [&self.usage_at_first, &self.usage_at_last];
+        let mut failures = String::new();
+        for (count, how) in [
+            (self.planned_failures, "failed as planned"),
+            (self.unplanned_failures, "failed otherwise"),
+        ] {
+            if count > 0 {
+                failures += &format!(", {count} {how}");
+            }
+        }
+        let unreached = match &self.unreached_wires[..] {
+            [] => String::new(),
+            wires => format!("; no launch on {}", wires.join(", ")),
+        };
         format!(
-            "{:.0} s: {calls} calls in {} launches, of which {} were made to fail, on {} of {} kinds of runtimes: {lost} \
-             lost, {doubled} served twice, {wrong} wrong; memory {} -> {} MiB, descriptors {} -> {}, threads {} -> {}",
+            "{:.0} s: {calls} calls in {} launches{failures}, on {} of {} kinds of runtimes: {lost} lost, {doubled} \
+             served twice, {wrong} wrong; memory {} -> {} MiB, descriptors {} -> {}, threads {} -> {}{unreached}",
             self.seconds,
             self.launches,
-            self.failed,
             self.kinds,
             self.all_kinds,
             first.resident_bytes >> 20,
