@@ -1,4 +1,4 @@
-//! Shared by the example programs: the log, and finding the image of their kernel.
+//! Shared by the example programs: the log, finding the image of their kernel, and options of ranks.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,6 +21,21 @@ pub fn show_errors() {
         .with(lines.with_filter(LevelFilter::ERROR))
         .with(telemetry::layer())
         .init();
+}
+
+/// The first rank of MPI whose value is not that of rank 0, with the values of both, rank 0's first. All ranks call
+/// this, and get the same.
+#[cfg(feature = "mpi")]
+#[must_use]
+pub fn first_difference(value: u64) -> Option<(usize, [u64; 2])> {
+    use mpi::topology::SimpleCommunicator;
+    use mpi::traits::{Communicator, CommunicatorCollectives};
+
+    let world = SimpleCommunicator::world();
+    let mut values = vec![0; world.size().unsigned_abs() as usize];
+    world.all_gather_into(&value, &mut values[..]);
+    let rank = values.iter().position(|&other| other != values[0])?;
+    Some((rank, [values[0], values[rank]]))
 }
 
 /// The kernel of an example.

@@ -1,6 +1,7 @@
 //! Shares the files among the ranks of MPI. The first one prints all digests.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -20,6 +21,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
     let mpi = Mpi::start()?;
     if !mpi.is_thread_multiple() {
         bail!("--mpi: this MPI allows calls by one thread alone");
+    }
+    let mut hasher = DefaultHasher::new();
+    options.paths.hash(&mut hasher);
+    if let Some((other, _)) = examples::first_difference(hasher.finish()) {
+        bail!("--mpi: rank {other} has other paths than rank 0; give all ranks the same");
     }
     let (rank, size) = (mpi.rank(), mpi.size());
     let files = Arc::new(Files::find(&options.paths).of_rank(rank, size));

@@ -17,7 +17,7 @@ pub(crate) fn compare(mpi: &Mpi, part: &mut Part, steps: u64, rounds: u32) -> an
             world.barrier();
             let start = Instant::now();
             if leave {
-                part.leave(mpi, steps)?;
+                part.leave(steps)?;
             } else {
                 part.stay(steps)?;
             }

@@ -40,8 +40,27 @@ struct Options {
     #[arg(long)]
     leave: bool,
     /// Print the times of steps with and without `--leave`, so many times, instead of cells.
-    #[arg(long, value_name = "ROUNDS")]
+    #[arg(long, value_name = "ROUNDS", value_parser = clap::value_parser!(u32).range(1..))]
     compare: Option<u32>,
+}
+
+impl Options {
+    /// Checks that all ranks have the same; otherwise some would wait for messages that never come.
+    fn agree(&self) -> anyhow::Result<()> {
+        for (option, value) in [
+            ("--cells", self.cells),
+            ("--steps", self.steps),
+            ("--leave", self.leave.into()),
+            ("--compare", self.compare.map_or(0, u64::from)),
+        ] {
+            if let Some((rank, [first, other])) = examples::first_difference(value) {
+                bail!(
+                    "{option}: {first} on rank 0, but {other} on rank {rank}; give all ranks the same"
+                );
+            }
+        }
+        Ok(())
+    }
 }
 
 const KERNEL: Kernel = Kernel {
@@ -54,7 +73,12 @@ const HEAT: i64 = 1_000_000_000_000;
 
 #[expect(clippy::print_stderr, reason = "the program reports its error")]
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    let options = Options::try_parse().unwrap_or_else(|error| {
+        // MPICH ends the other ranks only after this one has started MPI.
+        let _mpi = error.use_stderr().then(Mpi::start);
+        error.exit()
+    });
+    match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // In one piece: the ranks share the standard error.
@@ -67,17 +91,30 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> anyhow::Result<()> {
     let mpi = Mpi::start()?;
+    if !mpi.is_thread_multiple() {
+        bail!("this MPI allows calls by one thread alone");
+    }
+    options.agree()?;
     let ranks = u64::from(mpi.size());
     let count = options.cells / ranks;
-    if count == 0 || count * ranks != options.cells {
+    if count == 0 {
+        bail!(
+            "--cells {}: must be at least {ranks}, one for each rank",
+            options.cells
+        );
+    }
+    if count * ranks != options.cells {
         bail!("--cells {}: no multiple of {ranks} ranks", options.cells);
     }
+    let mut cells = Vec::new();
+    let reserved = cells.try_reserve_exact(usize::try_from(count)?);
+    reserved.with_context(|| format!("--cells {}: too many for the memory", options.cells))?;
+    cells.resize(cells.capacity(), 0i64);
     let runtime = Runtime::open(&options.device)?;
     let image = KERNEL.image(&runtime, options.image.as_deref())?;
     let mut functions = Functions::new();
     mpi.add_to(&mut functions)?;
     let program = runtime.load(&image, &functions)?;
-    let mut cells = vec![0i64; usize::try_from(count)?];
     if mpi.rank() == 0 {
         cells[0] = HEAT;
     }
@@ -90,7 +127,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         return Ok(());
     }
     let sum = if options.leave {
-        part.leave(&mpi, options.steps)
+        part.leave(options.steps)
     } else {
         part.stay(options.steps)
     };

@@ -44,6 +44,13 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Fails if the ranks succeeded, or had to be ended.
+#[track_caller]
+fn assert_failed(output: &Output) {
+    let is_failed = !matches!(output.status.code(), Some(0 | TIMED_OUT));
+    assert!(is_failed, "{output:?}");
+}
+
 /// The lines that `halo` prints, in the order of cells.
 fn halo(device: &str, ranks: u32, more: &[&str]) -> Vec<String> {
     let args = ["--device", device, "--cells", "40", "--steps", "33"];
@@ -130,13 +137,62 @@ fn ranks_share_files_and_the_first_prints_their_digests() {
 
 #[test]
 fn cells_that_cannot_be_shared_out_are_an_error() {
-    let output = run("halo", &[(3, &["--cells", "40"])]);
-    assert!(!output.status.success());
-    let text = stderr(&output);
-    assert!(
-        text.contains("halo: --cells 40: no multiple of 3 ranks"),
-        "{text}"
-    );
+    for (cells, reason) in [
+        ("40", "no multiple of 3 ranks"),
+        ("0", "must be at least 3"),
+        ("2", "must be at least 3"),
+        ("6917529027641081856", "too many for the memory"),
+    ] {
+        let output = run("halo", &[(3, &["--cells", cells])]);
+        assert_failed(&output);
+        let text = stderr(&output);
+        let wanted = format!("halo: --cells {cells}: {reason}");
+        assert!(text.contains(&wanted), "{text}");
+    }
+}
+
+#[test]
+fn ranks_whose_options_differ_report_it() {
+    let cases: [(&str, [&[&str]; 2], &str); 5] = [
+        (
+            "halo",
+            [&["--cells=30"], &["--cells=60"]],
+            "--cells: 30 on rank 0, but 60 on rank 2",
+        ),
+        (
+            "halo",
+            [&["--cells=30", "--steps=3"], &["--cells=30", "--steps=4"]],
+            "--steps: 3 on rank 0, but 4 on rank 2",
+        ),
+        (
+            "halo",
+            [&["--cells=30", "--leave"], &["--cells=30"]],
+            "--leave: 1 on rank 0, but 0 on rank 2",
+        ),
+        (
+            "halo",
+            [&["--cells=30"], &["--cells=30", "--compare=2"]],
+            "--compare: 0 on rank 0, but 2 on rank 2",
+        ),
+        (
+            "digest",
+            [&["--mpi", "lib.rs"], &["--mpi", "build.rs"]],
+            "--mpi: rank 2 has other paths than rank 0",
+        ),
+    ];
+    for (example, [first, other], reason) in cases {
+        let output = run(example, &[(2, first), (1, other)]);
+        assert_failed(&output);
+        // All ranks report it, unless mpirun ends them before.
+        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_invalid_option_of_a_rank_ends_the_others() {
+    let output = run("halo", &[(2, &[]), (1, &["--compare=0"])]);
+    assert_failed(&output);
+    assert!(stderr(&output).contains("--compare"), "{output:?}");
 }
 
 #[test]
