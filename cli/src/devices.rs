@@ -7,7 +7,7 @@ use revoff_host::targets::count::Count;
 use revoff_host::{Runtime, device, env};
 use serde::Serialize;
 
-use crate::output;
+use crate::{environment, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -67,12 +67,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .iter()
         .flat_map(|kind| of_kind(kind, &env))
         .collect();
-    let environment = env::VARIABLES
-        .iter()
-        .map(|variable| Variable {
-            name: variable.name,
-            value: value(variable.name),
-            about: variable.meaning,
+    let environment = environment::variables()
+        .map(|(name, about)| Variable {
+            name,
+            value: value(name),
+            about,
         })
         .collect();
     let answer = Answer {

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod devices;
 mod emulate;
+mod environment;
 mod error;
 mod inspect;
 mod new;

@@ -34,8 +34,8 @@ Exit status:
   1  the kernel, or a call that it made, failed
   2  the command line, the environment or a file is invalid
 
-`revoff devices` lists the environment variables that configure the runtime.
-REVOFF_LOG shows its events, e.g. REVOFF_LOG=debug.";
+`revoff devices` lists the environment variables. REVOFF_LOG=debug shows the
+runtime's events.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

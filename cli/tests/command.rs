@@ -158,6 +158,32 @@ fn devices_are_listed() {
     assert_eq!(slots["value"], "64");
 }
 
+/// All but those of the project's own scripts.
+#[test]
+fn documented_variables_are_listed() {
+    let page = include_str!("../../docs/environment.md");
+    let text = run(&mut revoff_devices(&[])).answer();
+    let is_name = |word: &&str| {
+        let of_user = ["REVOFF_", "GOMP_", "LIBOMPTARGET_"].iter();
+        of_user.clone().any(|start| word.starts_with(start)) && !word.starts_with("REVOFF_GPU_")
+    };
+    let code = page.split('`').skip(1).step_by(2);
+    let mut names: Vec<_> = code
+        .map(|code| code.split('=').next().unwrap_or_default())
+        .filter(is_name)
+        .filter(|&name| name != "GOMP_target_ext")
+        .collect();
+    names.sort();
+    names.dedup();
+    assert!(names.len() > 30, "{names:?}");
+    for name in names {
+        assert!(
+            text.contains(&format!("\n  {name}=")),
+            "no {name} in: {text}"
+        );
+    }
+}
+
 fn revoff_devices(args: &[&str]) -> std::process::Command {
     let mut command = revoff();
     command
