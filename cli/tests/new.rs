@@ -6,12 +6,13 @@ mod common;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
 use common::{Ended, revoff, run, scratch};
 
 /// The manifest of a created crate, as cargo reads it.
 fn metadata(folder: &Path) -> serde_json::Value {
-    let mut cargo = std::process::Command::new(env!("CARGO"));
+    let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
     let text = run(cargo.current_dir(folder)).answer();
     serde_json::from_str(&text).expect("JSON")
@@ -70,11 +71,25 @@ fn a_kernel_has_the_files_of_the_readme() {
 
 /// Runs `make run` in a folder with the built command.
 fn make(folder: &Path, device: &str, cache: &Path) -> Ended {
-    let mut make = std::process::Command::new("make");
+    let mut make = Command::new("make");
     make.args(["--silent", "run"]).current_dir(folder);
     make.arg(format!("REVOFF={}", env!("CARGO_BIN_EXE_revoff")));
     make.arg(format!("DEVICE={device}"));
     run(make.env("REVOFF_CACHE", cache))
+}
+
+#[test]
+fn the_printed_command_suits_a_shell() {
+    let folder = scratch("new-quoted");
+    let ended = run(revoff()
+        .args(["new", "--c"])
+        .arg(folder.join("it's $a folder")));
+    let (_, command) = ended.stderr.split_once("to run it: ").expect("a command");
+    let (enter, _) = command.split_once(" && make run").expect("two of them");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{enter} && ls")]);
+    let files = run(shell.current_dir(folder)).answer();
+    assert!(files.contains("kernel.c"), "{files}");
 }
 
 #[test]
@@ -119,10 +134,7 @@ fn a_kernel_in_c_runs() {
 
 /// Whether there is such a command.
 fn has(command: &str) -> bool {
-    std::process::Command::new(command)
-        .arg("--version")
-        .output()
-        .is_ok()
+    Command::new(command).arg("--version").output().is_ok()
 }
 
 fn note(text: &str) {

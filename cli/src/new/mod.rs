@@ -91,6 +91,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn created(options: &Options, run: &str) {
-    let path = options.path.display();
-    output::note(&format!("Created {path}; to run it: cd {path} && {run}\n"));
+    let path = options.path.to_string_lossy();
+    // A path without a NUL can be quoted.
+    let quoted = shlex::try_quote(&path).unwrap_or_default();
+    output::note(&format!(
+        "Created {path}; to run it: cd {quoted} && {run}\n"
+    ));
 }
