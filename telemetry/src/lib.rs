@@ -3,7 +3,7 @@
 //! - `REVOFF_TRACE=FILE` writes a timeline in the
 //!   [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU), which
 //!   Perfetto and Chrome show. A second process that writes a file of the same name writes `FILE.2`, and so on.
-//! - `REVOFF_METRICS=SOCKET` opens a Unix socket and answers each HTTP request there with counts and durations of
+//! - `REVOFF_METRICS=SOCKET` opens a Unix socket and answers `GET /metrics` there with counts and durations of
 //!   launches, calls and copies in the [OpenMetrics](https://prometheus.io/docs/specs/om/open_metrics_spec/) text format.
 //!   A second process opens `SOCKET.2`, and so on.
 //!

@@ -1,4 +1,4 @@
-//! The socket: HTTP over a Unix socket. Every request gets the same answer.
+//! The socket: HTTP over a Unix socket.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -29,8 +29,14 @@ const MAX_REQUEST: usize = 8 << 10;
 /// The answer to a longer one.
 const TOO_LONG: &[u8] = b"HTTP/1.0 431 Request Header Fields Too Large\r\n\r\n";
 
-/// Creates the socket, or the first of `SOCKET.2` and so on that nobody serves. A thread answers each request with what
-/// `text` returns. The socket is removed when the process exits.
+/// The answer to a request for another path.
+const NOT_FOUND: &str = "HTTP/1.0 404 Not Found\r\n\r\nthe metrics are at /metrics\n";
+
+/// The answer to a method that does not read.
+const NOT_ALLOWED: &str = "HTTP/1.0 405 Method Not Allowed\r\nAllow: GET, HEAD\r\n\r\n";
+
+/// Creates the socket, or the first of `SOCKET.2` and so on that nobody serves. A thread answers requests for
+/// `/metrics` with what `text` returns. The socket is removed when the process exits.
 ///
 /// # Errors
 /// The system's. [`ErrorKind::AddrInUse`] if a file is there that is no socket.
@@ -188,7 +194,7 @@ impl Client {
                 len => self.request.extend(&part[..len]),
             }
             if self.request.windows(4).any(|end| end == b"\r\n\r\n") {
-                self.answer = answer(&text()).into();
+                self.answer = answer(&self.request, &text).into();
             } else if self.request.len() > MAX_REQUEST {
                 self.answer = TOO_LONG.into();
             }
@@ -208,10 +214,22 @@ impl Drop for Client {
     }
 }
 
-fn answer(text: &str) -> String {
+/// The answer to a request, such as `GET /metrics HTTP/1.1`.
+fn answer(request: &[u8], text: impl Fn() -> String) -> String {
+    let request = String::from_utf8_lossy(request);
+    let mut words = request.split_whitespace();
+    let (method, target) = (words.next(), words.next().unwrap_or_default());
+    if target.split('?').next() != Some("/metrics") {
+        return NOT_FOUND.to_owned();
+    }
+    let text = match method {
+        Some("GET" | "HEAD") => text(),
+        _ => return NOT_ALLOWED.to_owned(),
+    };
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let len = text.len();
-    format!("HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n\r\n{text}")
+    let body = if method == Some("HEAD") { "" } else { &text };
+    format!("HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n\r\n{body}")
 }
 
 #[cfg(test)]
@@ -232,8 +250,36 @@ mod tests {
     }
 
     #[test]
+    fn only_metrics_are_read() {
+        let ask = |line: &str| {
+            let request = format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n");
+            answer(request.as_bytes(), || "text".to_owned())
+        };
+        for (line, status, end) in [
+            ("GET /metrics", "200 OK", "Content-Length: 4\r\n\r\ntext"),
+            ("GET /metrics?a=/b", "200 OK", "\r\n\r\ntext"),
+            ("HEAD /metrics", "200 OK", "Content-Length: 4\r\n\r\n"),
+            (
+                "POST /metrics",
+                "405 Method Not Allowed",
+                "Allow: GET, HEAD\r\n\r\n",
+            ),
+            ("GET /", "404 Not Found", "/metrics\n"),
+            ("GET /metrics/", "404 Not Found", "/metrics\n"),
+            ("nonsense", "404 Not Found", "/metrics\n"),
+        ] {
+            let answer = ask(line);
+            assert!(
+                answer.starts_with(&format!("HTTP/1.0 {status}\r\n")),
+                "{line}: {answer}"
+            );
+            assert!(answer.ends_with(end), "{line}: {answer}");
+        }
+    }
+
+    #[test]
     fn a_request_that_came_before_a_new_client_is_answered() {
-        const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
+        const REQUEST: &[u8] = b"GET /metrics HTTP/1.1\r\n\r\n";
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let (ask, asked) = channel();

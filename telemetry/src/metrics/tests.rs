@@ -143,7 +143,7 @@ fn clients_that_misbehave_do_not_stop_it() {
     // One that is gone, one that says nothing, one that says too much.
     drop(UnixStream::connect(metrics.path()).unwrap());
     let mut gone = UnixStream::connect(metrics.path()).unwrap();
-    gone.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    gone.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
     drop(gone);
     let _silent = UnixStream::connect(metrics.path()).unwrap();
     let answer = ask(metrics.path(), &[b'x'; 9 << 10]);
@@ -157,7 +157,7 @@ fn a_silent_client_keeps_its_connection_and_delays_no_other() {
     let metrics = metrics(&folder);
     let mut silent = UnixStream::connect(metrics.path()).unwrap();
     lines(metrics);
-    silent.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    silent.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = String::new();
     silent.read_to_string(&mut answer).unwrap();
     assert!(answer.ends_with("# EOF\n"), "{answer}");
@@ -185,7 +185,11 @@ fn a_socket_that_nobody_serves_is_replaced_and_no_other_file() {
     lines(first);
     // A second one gets another name.
     Metrics::new(path.clone()).open().unwrap();
-    let text = ask(&folder.path().join("socket.2"), b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let text = ask(
+        &folder.path().join("socket.2"),
+        b"GET /metrics HTTP/1.1\r\n\r\n",
+    )
+    .unwrap();
     assert!(text.ends_with("# EOF\n"), "{text}");
     lines(first);
 
