@@ -4,10 +4,7 @@
 //! memory overwritten (Open MPI 4.1.4). What kernels call, and with how much, is theirs to choose. So ranks first compare
 //! what they begin, by a call of MPI that is always the same.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use revoff_fn::zerocopy::FromBytes;
+use revoff_fn::zerocopy::{FromBytes, IntoBytes};
 
 use crate::communication::Communication;
 use crate::communicator::Communicator;
@@ -38,45 +35,29 @@ impl Shared {
         begin: impl FnOnce(&Communicator, Vec<Buffer>) -> Result<Option<Request>, MpiError>
         + Send
         + 'static,
-    ) -> Collective {
-        let (turn, communicator) = (self.collectives.take(), self.communicator);
+    ) -> Result<Collective, MpiError> {
         let reserved = self.kept().reserve(memory(what));
         let memory = reserved.and_then(|reserved| Ok((buffers()?, reserved)));
-        let agreed = Arc::clone(&self.agreed);
-        RunToEnd::new(&self.thread, Command::AbandonedCollective, async move {
+        let own = words(what, (datatype, operation), memory.is_ok());
+        let both = [own, own.map(|word| !word)];
+        let compared = Buffer::for_reduction(both.as_bytes())?;
+        // Nothing fails between the turn and the comparison, unless MPI does: the other ranks count on it (`drain`).
+        let (turn, communicator) = (self.collectives.take(), self.communicator);
+        let run = async move {
             turn.wait().await;
-            let own = words(what, (datatype, operation), memory.is_ok());
-            let both = [own, own.map(|word| !word)].concat();
-            let (_, compared) = communicator.largest(what, &both)?.done().await?;
+            let compared = communicator.largest(what, 2 * WORDS, compared)?;
+            let (_, compared) = compared.done().await?;
             let (buffers, _reserved) = memory?;
             if !are_equal(own, compared.last())? {
                 return Err(MpiError::Disagreement { what });
             }
-            // Until this has ended, the other ranks rely on this one.
-            let _agreed = Agreed::new(agreed);
             match begin(&communicator, buffers)? {
                 Some(request) => Ok(request.done().await?.1),
                 None => Ok(vec![]),
             }
-        })
-    }
-}
-
-/// A collective function that all ranks have agreed on, until it has ended, in a count of these.
-struct Agreed(Arc<AtomicU32>);
-
-impl Agreed {
-    fn new(count: Arc<AtomicU32>) -> Self {
-        // Relaxed, also below: calls on other threads are ordered before `drain` reads it, by the lock `Shared::calling`;
-        // from then on the thread that reads it alone polls calls.
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Agreed {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        };
+        let abandon = Command::AbandonedCollective;
+        Ok(RunToEnd::new(&self.thread, abandon, run))
     }
 }
 
@@ -129,7 +110,6 @@ fn are_equal(own: [u64; WORDS], largest: Option<&Buffer>) -> Result<bool, MpiErr
 mod tests {
     use super::*;
     use crate::request::Words;
-    use revoff_fn::zerocopy::IntoBytes;
 
     #[test]
     fn ranks_agree_if_all_words_are_equal() {

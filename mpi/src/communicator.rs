@@ -5,13 +5,12 @@ use std::mem::MaybeUninit;
 
 use mpi::ffi;
 use mpi_calls::{ANY, Datatype, Operation};
-use revoff_fn::zerocopy::IntoBytes;
 
 use crate::communication::Communication;
 use crate::element::MpiDatatype;
 use crate::error::MpiError;
 use crate::matching::{HasSource, Source};
-use crate::request::{Buffer, Request, Words};
+use crate::request::{Buffer, Request};
 
 /// All ranks; errors are returned.
 #[derive(Clone, Copy)]
@@ -155,19 +154,15 @@ impl Communicator {
         })
     }
 
-    /// Begins a barrier.
-    pub(crate) fn barrier(&self) -> Result<Request, MpiError> {
-        Request::begin(Communication::Barrier, vec![], |_, request| {
-            // SAFETY: MPI sets the request, which has no memory.
-            unsafe { ffi::MPI_Ibarrier(self.raw, request) }
-        })
-    }
-
-    /// Begins to combine words of all ranks: each gets the largest of each.
-    pub(crate) fn largest(&self, what: Communication, words: &[u64]) -> Result<Request, MpiError> {
-        let count = count(what, words.len(), "words")?;
-        let data = words.as_bytes();
-        let buffers = vec![Words::copy_of(data)?.into(), Words::new(data.len())?.into()];
+    /// Begins to combine `words` words in the first buffer with those of all ranks: the second gets the largest of each. Both
+    /// have so many.
+    pub(crate) fn largest(
+        &self,
+        what: Communication,
+        words: usize,
+        buffers: Vec<Buffer>,
+    ) -> Result<Request, MpiError> {
+        let count = count(what, words, "words")?;
         Request::begin(what, buffers, |at, request| {
             // SAFETY: both have `count` words, are aligned for them, and belong to MPI until the request is finished.
             // MPI sets the datatype and the operation, and nobody changes them.

@@ -143,7 +143,7 @@ impl Mpi {
                 || Ok(vec![]),
                 |_, _| Ok(None),
             );
-            barrier.await.map(drop)
+            barrier?.await.map(drop)
         });
         add!(MpiBroadcast, |shared, root, data| {
             let bytes = data.len();
@@ -153,12 +153,12 @@ impl Mpi {
                 shared.collective(what, (0, 0), buffers, move |communicator, buffers| {
                     communicator.broadcast(root, bytes, buffers).map(Some)
                 });
-            put(&broadcast.await?, data)
+            put(&broadcast?.await?, data)
         });
         add!(MpiReduce, |shared, root, datatype, operation, data| {
             let is_root = shared.communicator.rank == root;
             let buffers = shared
-                .reduce(Some(root), (datatype, operation), data)
+                .reduce(Some(root), (datatype, operation), data)?
                 .await?;
             if is_root {
                 put(&buffers, data)?;
@@ -167,7 +167,7 @@ impl Mpi {
         });
         add!(MpiAllreduce, |shared, datatype, operation, data| {
             put(
-                &shared.reduce(None, (datatype, operation), data).await?,
+                &shared.reduce(None, (datatype, operation), data)?.await?,
                 data,
             )
         });
@@ -221,15 +221,10 @@ impl Shared {
         root: Option<u32>,
         (datatype, operation): (u32, u32),
         data: &[u8],
-    ) -> Collective {
+    ) -> Result<Collective, MpiError> {
         let bytes = data.len();
         let what = Communication::Reduce { root, bytes };
-        let buffers = || {
-            Ok(vec![
-                Words::copy_of(data)?.into(),
-                Words::new(bytes)?.into(),
-            ])
-        };
+        let buffers = || Buffer::for_reduction(data);
         let elements = (datatype, operation);
         self.collective(what, elements, buffers, move |communicator, buffers| {
             let request = communicator.reduce(root, elements, bytes, buffers)?;

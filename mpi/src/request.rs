@@ -32,6 +32,17 @@ impl From<Words> for Buffer {
 }
 
 impl Buffer {
+    /// For a reduction: a copy of the data, and memory for the result.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(crate) fn for_reduction(data: &[u8]) -> Result<Vec<Self>, MpiError> {
+        Ok(vec![
+            Words::copy_of(data)?.into(),
+            Words::new(data.len())?.into(),
+        ])
+    }
+
     /// For MPI.
     fn as_mut_ptr(&mut self) -> *mut c_void {
         match self {
@@ -197,11 +208,6 @@ impl Request {
                 Err(MpiError::of(self.what, code))
             }
         }
-    }
-
-    /// Whether MPI has finished. Then this is not called again.
-    pub(crate) fn is_done(&mut self) -> Result<bool, MpiError> {
-        self.test().map(|status| status.is_some())
     }
 
     /// Waits until MPI has finished; returns what was received, and the memory.

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::c_int;
 use std::mem::{self, ManuallyDrop};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, Builder, JoinHandle};
@@ -55,8 +55,6 @@ pub(crate) struct Shared {
     pub(crate) receives: Arc<Receives>,
     /// The turns of collective functions.
     pub(crate) collectives: Arc<Turns>,
-    /// How many of them all ranks have agreed on, and have not ended.
-    pub(crate) agreed: Arc<AtomicU32>,
     /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
     /// thread, and many of them would delay other calls.
     inline: Mutex<()>,
@@ -113,7 +111,6 @@ impl Mpi {
                         communicator,
                         receives: Arc::clone(&receives),
                         collectives: Arc::default(),
-                        agreed: Arc::default(),
                         gpu_memory: GpuMemory::query(setting),
                         is_thread_multiple,
                         thread: to_thread,
@@ -249,7 +246,7 @@ impl Shared {
 struct Started {
     universe: Universe,
     communicator: Communicator,
-    /// For the barrier before the end.
+    /// For the reduction before the end.
     last: Communicator,
     /// Whether all threads may call it.
     is_thread_multiple: bool,
@@ -346,7 +343,7 @@ fn serve(
         && let Some(shared) = shared()
     {
         shared.end(messages, &mut rest);
-        drain(last, receives, &shared.agreed, rest)?;
+        drain(last, receives, &shared.collectives, rest)?;
         drop(ManuallyDrop::into_inner(universe));
     }
     Ok(())

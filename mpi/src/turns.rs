@@ -29,6 +29,20 @@ impl Turns {
         }
     }
 
+    /// The number of turns that were taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.lock().next
+    }
+
+    /// Waits until the first `count` turns have ended. Nothing wakes the task.
+    pub(crate) async fn ended(&self, count: u64) {
+        poll_fn(|_| match self.lock().numbers.front() {
+            Some(&first) if first < count => Poll::Pending,
+            _ => Poll::Ready(()),
+        })
+        .await;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,10 +96,20 @@ mod tests {
             std::mem::forget(wait);
             has_come
         };
+        let have_ended = |count| {
+            let turns = Arc::clone(&turns);
+            let mut ended: BoxFuture<'static, ()> =
+                Box::pin(async move { turns.ended(count).await });
+            is_done(&mut ended)
+        };
         assert!(comes(&first) && !comes(&second) && !comes(&third));
         drop(second);
         assert!(!comes(&third));
+        assert!(have_ended(0) && !have_ended(1));
         drop(first);
         assert!(comes(&third));
+        assert!(have_ended(2) && !have_ended(3));
+        drop(third);
+        assert!(have_ended(turns.taken()));
     }
 }

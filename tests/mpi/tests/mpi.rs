@@ -118,6 +118,11 @@ const NO_MEMORY: &str = "cannot allocate 134217728 bytes to discard a message ";
 const ALONE: &str = "alone_never";
 const LATE: &str = "late_never";
 
+/// A kernel whose threads make collective functions until MPI ends, which each rank does after another one of them; and
+/// the number of its threads.
+const UNTIL_THE_END: &str = "until_the_end";
+const THREADS_UNTIL_THE_END: u32 = 3;
+
 /// Kernels with calls that fail, with ranks, device threads, and what the first of them is.
 const WRONG: &[(&str, u32, u32, &str)] = &[
     (
@@ -202,6 +207,7 @@ fn main() -> ExitCode {
             (UNRECEIVED, Expected::Logs(LEFT, 4)),
             (ALONE, Expected::Success),
             (LATE, Expected::Success),
+            (UNTIL_THE_END, Expected::Success),
             (HUGE_UNRECEIVED, Expected::Failure(NO_MEMORY)),
         ] {
             let run = move || check(kernel, 4, one_thread, &[], expected);
@@ -500,6 +506,7 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     let on_gpu = long.iter().map(|&(kernel, _)| (kernel, 1));
     let others = [UNRECEIVED, HUGE_UNRECEIVED, ALONE, LATE].map(|kernel| (kernel, 1));
     let right = RIGHT.iter().copied().chain(others);
+    let right = right.chain([(UNTIL_THE_END, THREADS_UNTIL_THE_END)]);
     let mut kernels = right.chain(wrong).chain(on_gpu);
     let (_, threads) = kernels
         .find(|&(kernel, _)| kernel == name)
@@ -555,7 +562,14 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         ended
     } else {
         // SAFETY: the kernel takes no parameters.
-        unsafe { kernel.launch(grid, &[])? }.wait()
+        let launch = unsafe { kernel.launch(grid, &[])? };
+        if name == UNTIL_THE_END {
+            thread::sleep(Duration::from_millis(100));
+            finish()?;
+            let _calls_fail = launch.wait();
+            return Ok(());
+        }
+        launch.wait()
     };
     match launch {
         Err(LaunchError::Deadline { .. }) if gives_up => {}

@@ -512,6 +512,12 @@ pub fn late_never() {
     let _ = broadcast(0, data);
 }
 
+/// Calls a collective function until one fails, such as by the end of MPI.
+#[revoff_device::kernel]
+pub fn until_the_end() {
+    while allreduce(Operation::SUM, &mut [1u32; 100]).is_ok() {}
+}
+
 /// Waits for a message that nobody sends.
 #[revoff_device::kernel]
 pub fn never() {
