@@ -337,6 +337,9 @@ enum Expected {
 impl Expected {
     fn is_met(self, output: &Output) -> bool {
         let (has_succeeded, text) = (output.status.success(), stderr(output));
+        if output.status.code() == Some(TIMED_OUT) {
+            return false;
+        }
         match self {
             Self::Success => has_succeeded && !text.contains(STAGED),
             Self::Failure(error) => {
@@ -349,6 +352,9 @@ impl Expected {
         }
     }
 }
+
+/// The exit status of `timeout` if it has ended its command.
+const TIMED_OUT: i32 = 124;
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
