@@ -37,7 +37,9 @@ fn command(example: &str, parts: &[(u32, &[&str])]) -> Command {
 
 fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {
     let mut command = command(example, parts);
-    command.output().expect("mpirun runs")
+    let output = command.output().expect("mpirun runs");
+    assert_ne!(output.status.code(), Some(TIMED_OUT), "{}", stderr(&output));
+    output
 }
 
 fn stderr(output: &Output) -> String {
