@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::MpiError;
 
-/// Maximum bytes of all messages that are under way.
+/// Maximum bytes of all messages that are under way, except those that a call receives itself: their memory is at most as
+/// much as that call maps, which the host limits.
 const MOST: u64 = 4 << 30;
 
 /// Maximum bytes of a message beside its data: MPI's own, and an entry here.
