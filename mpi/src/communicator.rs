@@ -55,7 +55,7 @@ impl Communicator {
         let what = Communication::Send { to, tag, bytes };
         self.check(what)?;
         let count = count(what, bytes, "bytes")?;
-        Request::begin(what, vec![buffer()?], |at, request| {
+        Request::begin(what, &mut vec![buffer()?], |at, request| {
             // SAFETY: the memory has the bytes and belongs to MPI until the request is finished.
             unsafe {
                 ffi::MPI_Isend(
@@ -132,16 +132,16 @@ impl Communicator {
         }))
     }
 
-    /// Begins to receive a message, into a buffer with as many bytes, or more.
+    /// Begins to receive a message, into the buffer, of as many bytes, or more. After an error, both are left.
     pub(crate) fn receive(
         &self,
         what: Communication,
-        mut message: Arrived,
-        buffer: Buffer,
+        message: &mut Arrived,
+        buffers: &mut Vec<Buffer>,
     ) -> Result<Request, MpiError> {
         let count = count(what, message.bytes, "bytes")?;
-        Request::begin(what, vec![buffer], |at, request| {
-            // SAFETY: as in `send`; the message is MPI's, and received once.
+        Request::begin(what, buffers, |at, request| {
+            // SAFETY: as in `send`; the message is MPI's, which sets it to null when it has received it, and then rejects it.
             unsafe {
                 ffi::MPI_Imrecv(
                     at[0],
@@ -160,10 +160,10 @@ impl Communicator {
         &self,
         what: Communication,
         words: usize,
-        buffers: Vec<Buffer>,
+        mut buffers: Vec<Buffer>,
     ) -> Result<Request, MpiError> {
         let count = count(what, words, "words")?;
-        Request::begin(what, buffers, |at, request| {
+        Request::begin(what, &mut buffers, |at, request| {
             // SAFETY: both have `count` words, are aligned for them, and belong to MPI until the request is finished.
             // MPI sets the datatype and the operation, and nobody changes them.
             unsafe {
@@ -185,12 +185,12 @@ impl Communicator {
         &self,
         root: u32,
         bytes: usize,
-        buffers: Vec<Buffer>,
+        mut buffers: Vec<Buffer>,
     ) -> Result<Request, MpiError> {
         let what = Communication::Broadcast { root, bytes };
         self.check(what)?;
         let count = count(what, bytes, "bytes")?;
-        Request::begin(what, buffers, |at, request| {
+        Request::begin(what, &mut buffers, |at, request| {
             // SAFETY: as in `send`.
             unsafe {
                 ffi::MPI_Ibcast(
@@ -212,7 +212,7 @@ impl Communicator {
         root: Option<u32>,
         (datatype, operation): (u32, u32),
         bytes: usize,
-        buffers: Vec<Buffer>,
+        mut buffers: Vec<Buffer>,
     ) -> Result<Request, MpiError> {
         let what = Communication::Reduce { root, bytes };
         self.check(what)?;
@@ -229,7 +229,7 @@ impl Communicator {
             return Err(MpiError::Elements { what, size });
         }
         let count = count(what, bytes / size, "elements")?;
-        Request::begin(what, buffers, |at, request| {
+        Request::begin(what, &mut buffers, |at, request| {
             // SAFETY: both have the bytes of `count` elements, are aligned for them and belong to MPI until the request
             // is finished.
             unsafe {

@@ -17,7 +17,7 @@ use crate::turns::Turn;
 pub(crate) async fn discard(
     communicator: Communicator,
     turn: Turn,
-    message: Arrived,
+    mut message: Arrived,
     lacking: Arc<AtomicUsize>,
 ) {
     turn.wait().await;
@@ -40,7 +40,7 @@ pub(crate) async fn discard(
         tag: message.source.tag,
         bytes: message.bytes,
     };
-    let received = match communicator.receive(what, message, Buffer::Sink(sink)) {
+    let received = match communicator.receive(what, &mut message, &mut vec![Buffer::Sink(sink)]) {
         Ok(request) => request.done().await.map(drop),
         Err(error) => Err(error),
     };

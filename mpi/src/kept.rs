@@ -1,6 +1,7 @@
 //! Requests that kernels will wait for, and the memory of messages.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -86,8 +87,8 @@ impl<R> Kept<R> {
             .ok_or(MpiError::NoRequest(number))
     }
 
-    /// Drops all.
-    pub(crate) fn clear(&mut self) {
-        self.requests.clear();
+    /// Removes and returns all.
+    pub(crate) fn remove_all(&mut self) -> HashMap<u64, R> {
+        mem::take(&mut self.requests)
     }
 }

@@ -66,18 +66,18 @@ impl Waiting {
         Communication::Receive { from, tag, bytes }
     }
 
-    /// Begins to receive a message, unless it is too long or there is no memory: then it is returned as well.
+    /// Begins to receive a message, unless it is too long, there is no memory, or MPI fails: then it is returned as well.
     fn receive(
         self,
         communicator: &Communicator,
-        message: Arrived,
+        mut message: Arrived,
     ) -> (Result<Request, MpiError>, Option<Lost>) {
         let what = self.what();
         let bytes = message.bytes;
         let lost = |message, memory| Some(Lost { message, memory });
         if bytes > self.bytes {
             let error = MpiError::Truncated { what, bytes };
-            return (Err(error), lost(message, self.memory));
+            return (Err(error), lost(message, self.memory.map(Buffer::Device)));
         }
         let buffer = match self.memory {
             Some(memory) => Buffer::Device(memory),
@@ -86,14 +86,18 @@ impl Waiting {
                 Err(error) => return (Err(error), lost(message, None)),
             },
         };
-        (communicator.receive(what, message, buffer), None)
+        let mut buffers = vec![buffer];
+        match communicator.receive(what, &mut message, &mut buffers) {
+            Ok(request) => (Ok(request), None),
+            Err(error) => (Err(error), lost(message, buffers.pop())),
+        }
     }
 }
 
 /// A message that nobody gets, and the memory of its receive: a device frees it, so it is dropped without the lock.
 struct Lost {
     message: Arrived,
-    memory: Option<StagingBuffer>,
+    memory: Option<Buffer>,
 }
 
 impl Receives {
@@ -139,7 +143,7 @@ impl Receives {
     /// Matches messages that have come, [`BATCH`] at most, if receives wait. This thread may call MPI. Returns those to
     /// discard.
     pub(crate) fn progress(&self) -> Vec<BoxFuture<'static, ()>> {
-        let mut lost = vec![];
+        let (mut lost, mut freed) = (vec![], vec![]);
         let mut queues = self.lock();
         for _ in 0..BATCH {
             if !queues.matching.has_receives() {
@@ -158,11 +162,14 @@ impl Receives {
                     for (number, receive) in queues.matching.remove_all() {
                         let error = MpiError::of(receive.what(), code);
                         queues.matched.insert(number, Err(error));
+                        freed.push(receive.memory);
                     }
                 }
             }
         }
         drop(queues);
+        // Without the lock: a device frees it.
+        drop(freed);
         lost.into_iter().map(|lost| self.discard(lost)).collect()
     }
 

@@ -159,10 +159,11 @@ pub(crate) struct Request {
 unsafe impl Send for Request {}
 
 impl Request {
-    /// Begins `what`: `begin` calls the function of MPI, with the buffers' addresses, and returns its code.
+    /// Begins `what`: `begin` calls the function of MPI, with the buffers' addresses, and returns its code. The buffers are
+    /// taken, unless there is an error.
     pub(crate) fn begin(
         what: Communication,
-        mut buffers: Vec<Buffer>,
+        buffers: &mut Vec<Buffer>,
         begin: impl FnOnce(&[*mut c_void], *mut ffi::MPI_Request) -> c_int,
     ) -> Result<Self, MpiError> {
         let addresses: Vec<_> = buffers.iter_mut().map(Buffer::as_mut_ptr).collect();
@@ -172,7 +173,7 @@ impl Request {
                 // SAFETY: MPI has set it.
                 raw: unsafe { raw.assume_init() },
                 what,
-                buffers: Some(buffers),
+                buffers: Some(take(buffers)),
             }),
             code => Err(MpiError::of(what, code)),
         }

@@ -237,7 +237,9 @@ impl Shared {
         self.has_ended.store(true, Ordering::Relaxed);
         drop(calling);
         // What is left of them is among the messages then, and so is what is left of calls that are dropped meanwhile.
-        self.kept().clear();
+        let requests = self.kept().remove_all();
+        // Without the lock: devices free their memory.
+        drop(requests);
         messages.try_iter().for_each(|command| rest.add(command));
     }
 }
