@@ -36,15 +36,15 @@ impl Shared {
         + Send
         + 'static,
     ) -> Result<Collective, MpiError> {
-        let reserved = self.kept().reserve(memory(what));
+        let reserved = self.open_requests().reserve(memory(what));
         let memory = reserved.and_then(|reserved| Ok((buffers()?, reserved)));
         let own = words(what, (datatype, operation), memory.is_ok());
         let both = [own, own.map(|word| !word)];
         let compared = Buffer::for_reduction(both.as_bytes())?;
-        // Nothing fails between the turn and the comparison, unless MPI does: the other ranks count on it (`drain`).
-        let (turn, communicator) = (self.collectives.take(), self.communicator);
+        // Nothing fails between the ticket and the comparison, unless MPI does: the other ranks count on it (`drain`).
+        let (ticket, communicator) = (self.collectives.issue(), self.communicator);
         let run = async move {
-            turn.wait().await;
+            ticket.wait_served().await;
             let compared = communicator.largest(what, 2 * WORDS, compared)?;
             let (_, compared) = compared.done().await?;
             let (buffers, _reserved) = memory?;

@@ -8,7 +8,7 @@ use std::task::Poll;
 use crate::communication::Communication;
 use crate::communicator::{Arrived, Communicator};
 use crate::request::{Buffer, Sink};
-use crate::turns::Turn;
+use crate::ticket_queue::Ticket;
 
 /// Receives a message that nobody gets, so that its sender can go on and MPI can end.
 ///
@@ -16,12 +16,12 @@ use crate::turns::Turn;
 /// length while there is none: there may be some later.
 pub(crate) async fn discard(
     communicator: Communicator,
-    turn: Turn,
+    ticket: Ticket,
     mut message: Arrived,
     lacking: Arc<AtomicUsize>,
 ) {
-    turn.wait().await;
-    // Relaxed: a number alone, which this changes in its turn.
+    ticket.wait_served().await;
+    // Relaxed: a number alone, which only the ticket that is served changes.
     let set = |bytes| lacking.swap(bytes, Ordering::Relaxed);
     let sink = poll_fn(|_| {
         let bytes = message.bytes;

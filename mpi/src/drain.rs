@@ -8,18 +8,18 @@
 //! receivers.)
 //!
 //! Collective functions that were given up may never end, because other ranks have not called them. The reduction tells
-//! them apart. A rank numbers its collective functions from 0 (`turns`) and makes them one after the other. It gives no
+//! them apart. A rank numbers its collective functions from 0 (`ticket_queue`) and makes them one after the other. It gives no
 //! number any more when it gets here. The result of the reduction is the smallest count of numbers of a rank, `n`. Each
 //! rank goes on until its functions 0 to `n - 1` have ended, and they do:
 //!
 //! - All ranks have these functions. A rank polls a function until it ends, whether its call was given up while it waited
-//!   for its turn, during the comparison (`collective`) or later. So once the functions before `k` have ended, all ranks
+//!   for its ticket, during the comparison (`collective`) or later. So once the functions before `k` have ended, all ranks
 //!   begin the comparison of `k`, which therefore ends on all of them.
 //! - Its result is the same on all ranks. If it says that they differ, or that one has no memory for the data, `k` ends on
 //!   all. Otherwise all begin the function itself, so that ends, too. No rank needs to know how far the others are.
 //!
 //! A rank without function `n` never begins that comparison, so it ends on no rank. Those that have begun it drop it, and
-//! their functions after it, which wait for their turns: nobody relies on these.
+//! their functions after it, which wait for their tickets: nobody relies on these.
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -34,7 +34,7 @@ use crate::error::MpiError;
 use crate::progress::Rest;
 use crate::receives::Receives;
 use crate::request::Buffer;
-use crate::turns::Turns;
+use crate::ticket_queue::TicketQueue;
 
 /// The pause between two polls if the one before has finished nothing.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -50,7 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn drain(
     last: Communicator,
     receives: &Receives,
-    collectives: &Turns,
+    collectives: &TicketQueue,
     mut rest: Rest,
 ) -> Result<(), MpiError> {
     let mut unreceived = 0;
@@ -88,15 +88,15 @@ pub(crate) fn drain(
 }
 
 /// Waits until all ranks have begun this, and until the collective functions that all of them have called have ended here.
-async fn end(last: Communicator, collectives: &Turns) -> Result<(), MpiError> {
+async fn end(last: Communicator, collectives: &TicketQueue) -> Result<(), MpiError> {
     // The largest complement is that of the smallest count.
-    let mut complement = !collectives.taken();
+    let mut complement = !collectives.issued();
     let buffers = Buffer::for_reduction(complement.as_bytes())?;
     let largest = last.largest(Communication::Finish, 1, buffers)?;
     let (_, buffers) = largest.done().await?;
     if let Some(result) = buffers.last() {
         result.read(complement.as_mut_bytes())?;
     }
-    collectives.ended(!complement).await;
+    collectives.wait_done(!complement).await;
     Ok(())
 }

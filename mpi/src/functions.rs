@@ -12,11 +12,12 @@ use crate::collective::Collective;
 use crate::communication::Communication;
 use crate::error::MpiError;
 use crate::on_device;
+use crate::open_requests::{OpenRequest, Sending};
 use crate::progress::Command;
 use crate::receives::Receive;
 use crate::request::{Buffer, Words};
 use crate::run_to_end::RunToEnd;
-use crate::session::{Mpi, OpenRequest, Sending, Shared};
+use crate::session::{Mpi, Shared};
 
 /// What the wait for a send returns.
 const NOTHING_RECEIVED: Received = Received {
@@ -112,7 +113,7 @@ impl Mpi {
             MpiIsend,
             |shared, to, tag, data| {
                 let sending = shared.send(to, tag, data)?;
-                Ok(shared.kept().add(OpenRequest::Send(sending)))
+                Ok(shared.open_requests().add(OpenRequest::Send(sending)))
             },
             on_device::isend
         );
@@ -121,14 +122,14 @@ impl Mpi {
             |shared, from, tag, bytes| {
                 // More than there is memory for is an error of MPI's as well.
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                shared.keep_receive(bytes, || shared.receive(from, tag, bytes))
+                shared.open_receive(bytes, || shared.receive(from, tag, bytes))
             },
             on_device::irecv
         );
         add!(
             MpiWait,
             |shared, request, data| {
-                let request = shared.kept().take(request)?;
+                let request = shared.open_requests().take(request)?;
                 match request {
                     OpenRequest::Receive(receive, _reserved) => deliver(receive, data).await,
                     OpenRequest::Send(sending) => sending.await.map(|()| NOTHING_RECEIVED),
@@ -191,7 +192,7 @@ impl Shared {
         bytes: usize,
         buffer: impl FnOnce() -> Result<Buffer, MpiError>,
     ) -> Result<Sending, MpiError> {
-        let reserved = self.kept().reserve(bytes as u64)?;
+        let reserved = self.open_requests().reserve(bytes as u64)?;
         let request = self.communicator.send(to, tag, bytes, buffer)?;
         Ok(RunToEnd::new(
             &self.thread,
@@ -233,14 +234,14 @@ impl Shared {
     }
 
     /// Begins a receive of at most so many bytes, and keeps it until a kernel waits for it; returns its number.
-    pub(crate) fn keep_receive(
+    pub(crate) fn open_receive(
         &self,
         bytes: usize,
         begin: impl FnOnce() -> Result<Receive, MpiError>,
     ) -> Result<u64, MpiError> {
-        let reserved = self.kept().reserve(bytes as u64)?;
+        let reserved = self.open_requests().reserve(bytes as u64)?;
         let request = OpenRequest::Receive(begin()?, reserved);
-        Ok(self.kept().add(request))
+        Ok(self.open_requests().add(request))
     }
 }
 

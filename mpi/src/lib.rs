@@ -35,8 +35,8 @@
 //! | `matching` | which receive gets which message |
 //! | `receives`, `discard` | receives and their messages; messages that nobody gets |
 //! | `drain` | ends all communications before MPI ends |
-//! | `collective`, `turns` | collective functions, one after the other |
-//! | `kept` | requests that kernels will wait for |
+//! | `collective`, `ticket_queue` | collective functions, one after the other |
+//! | `open_requests` | requests that kernels will wait for |
 //! | `communicator` | begins communications |
 //! | `request`, `run_to_end` | a communication until its end, also of a call that was given up |
 //! | `element` | MPI's handles of datatypes and operations |
@@ -52,15 +52,15 @@ mod element;
 mod error;
 mod functions;
 mod gpu_memory;
-mod kept;
 mod matching;
 mod on_device;
+mod open_requests;
 mod progress;
 mod receives;
 mod request;
 mod run_to_end;
 mod session;
-mod turns;
+mod ticket_queue;
 
 pub use mpi_calls as calls;
 

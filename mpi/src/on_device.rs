@@ -11,9 +11,10 @@ use revoff_host::shared_abi::map_kind::MapKind;
 use revoff_host::{DeviceCall, DeviceFunction, DeviceFuture, DeviceReply, StagingBuffer};
 
 use crate::error::MpiError;
+use crate::open_requests::OpenRequest;
 use crate::receives::Receive;
 use crate::request::Buffer;
-use crate::session::{OpenRequest, Shared};
+use crate::session::Shared;
 
 /// `mpi_send`
 pub(crate) fn send(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
@@ -38,7 +39,7 @@ pub(crate) fn isend(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         future(&shared, async move |shared| {
             let buffer = || Ok(Buffer::Device(buffer));
             let sending = shared.send_buffer(to, tag, bytes, buffer)?;
-            let number = shared.kept().add(OpenRequest::Send(sending));
+            let number = shared.open_requests().add(OpenRequest::Send(sending));
             Ok(DeviceReply::new(number))
         })
     }
@@ -67,7 +68,7 @@ pub(crate) fn irecv(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
         let buffer = incoming::<u64>(&shared, call, bytes)?;
         future(&shared, async move |shared| {
             let begin = || receive(&shared, (from, tag, bytes), buffer);
-            shared.keep_receive(bytes, begin).map(DeviceReply::new)
+            shared.open_receive(bytes, begin).map(DeviceReply::new)
         })
     }
 }
@@ -83,11 +84,11 @@ pub(crate) fn wait(shared: &Arc<Shared>) -> impl DeviceFunction + use<> {
             OpenRequest::Receive(receive, _) => receive.is_staged_on(|buffer| call.owns(buffer)),
             OpenRequest::Send(_) => false,
         };
-        if !is_declared || !shared.kept().find(number).is_some_and(is_here) {
+        if !is_declared || !shared.open_requests().find(number).is_some_and(is_here) {
             return None;
         }
         future(&shared, async move |shared| {
-            let request = shared.kept().take(number)?;
+            let request = shared.open_requests().take(number)?;
             match request {
                 OpenRequest::Receive(receive, _reserved) => deliver(receive, 1, room).await,
                 OpenRequest::Send(_) => unreachable!("numbers are not given again"),

@@ -23,7 +23,7 @@ use crate::matching::{HasSource, Matching, Source};
 use crate::progress::Command;
 use crate::request::{Buffer, Request, Words};
 use crate::run_to_end::RunToEnd;
-use crate::turns::Turns;
+use crate::ticket_queue::TicketQueue;
 
 /// The most messages that one call of [`Receives::progress`] matches: other calls wait for it.
 const BATCH: u32 = 64;
@@ -32,8 +32,8 @@ const BATCH: u32 = 64;
 pub(crate) struct Receives {
     communicator: Communicator,
     queues: Mutex<Queues>,
-    /// The turns of messages that are discarded.
-    discards: Arc<Turns>,
+    /// Messages that are discarded.
+    discards: Arc<TicketQueue>,
     /// Bytes of the message that is to be discarded, and that there is no memory for; 0 if there is none.
     lacking: Arc<AtomicUsize>,
 }
@@ -192,9 +192,9 @@ impl Receives {
 
     fn discard(&self, Lost { message, memory }: Lost) -> BoxFuture<'static, ()> {
         drop(memory);
-        let turn = self.discards.take();
+        let ticket = self.discards.issue();
         let lacking = Arc::clone(&self.lacking);
-        Box::pin(discard(self.communicator, turn, message, lacking))
+        Box::pin(discard(self.communicator, ticket, message, lacking))
     }
 
     /// The length of a message that waits for memory, to be discarded.

@@ -23,11 +23,10 @@ use crate::communicator::Communicator;
 use crate::drain::drain;
 use crate::error::MpiError;
 use crate::gpu_memory::{GpuMemory, Setting};
-use crate::kept::{Kept, Reserved};
+use crate::open_requests::OpenRequests;
 use crate::progress::{Command, Rest, is_done, run};
-use crate::receives::{Receive, Receives};
-use crate::run_to_end::RunToEnd;
-use crate::turns::Turns;
+use crate::receives::Receives;
+use crate::ticket_queue::TicketQueue;
 
 /// The launchers' variables for the number of ranks.
 const SIZES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
@@ -53,24 +52,15 @@ pub(crate) struct Shared {
     is_thread_multiple: bool,
     pub(crate) thread: Sender<Command>,
     pub(crate) receives: Arc<Receives>,
-    /// The turns of collective functions.
-    pub(crate) collectives: Arc<Turns>,
+    /// Collective functions.
+    pub(crate) collectives: Arc<TicketQueue>,
     /// Locked by the serving thread that polls its call for a moment. One does: a function that waits keeps a serving
     /// thread, and many of them would delay other calls.
     inline: Mutex<()>,
-    kept: Mutex<Kept<OpenRequest>>,
+    open_requests: Mutex<OpenRequests>,
     /// Locked for reading while a thread calls MPI, and for writing while MPI begins to end.
     calling: RwLock<()>,
     has_ended: AtomicBool,
-}
-
-/// A send, until MPI has let go of its data.
-pub(crate) type Sending = RunToEnd<Result<(), MpiError>>;
-
-/// A request that a kernel will wait for.
-pub(crate) enum OpenRequest {
-    Send(Sending),
-    Receive(Receive, Reserved),
 }
 
 impl Mpi {
@@ -115,7 +105,7 @@ impl Mpi {
                         is_thread_multiple,
                         thread: to_thread,
                         inline: Mutex::default(),
-                        kept: Mutex::default(),
+                        open_requests: Mutex::default(),
                         calling: RwLock::default(),
                         has_ended: AtomicBool::new(false),
                     });
@@ -225,8 +215,10 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept<OpenRequest>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn open_requests(&self) -> MutexGuard<'_, OpenRequests> {
+        self.open_requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives up the calls that wait, and the requests that nobody waits for; what is left of them is added to `rest`. No call
@@ -237,7 +229,7 @@ impl Shared {
         self.has_ended.store(true, Ordering::Relaxed);
         drop(calling);
         // What is left of them is among the messages then, and so is what is left of calls that are dropped meanwhile.
-        let requests = self.kept().remove_all();
+        let requests = self.open_requests().remove_all();
         // Without the lock: devices free their memory.
         drop(requests);
         messages.try_iter().for_each(|command| rest.add(command));

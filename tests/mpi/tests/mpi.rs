@@ -408,11 +408,11 @@ fn check_copies(within: Option<u64>) -> Result<(), String> {
 static COPIED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// Counts copies, and prints what MPI logs.
-struct Seen;
+struct TestLayer;
 
-impl<S: Subscriber> Layer<S> for Seen {
+impl<S: Subscriber> Layer<S> for TestLayer {
     fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
-        let mut copy = Copy::default();
+        let mut copy = CopySpan::default();
         span.record(&mut copy);
         if span.metadata().name() == "copy" {
             let place = usize::from(copy.direction != "copy on device");
@@ -438,12 +438,12 @@ impl<S: Subscriber> Layer<S> for Seen {
 
 /// The fields of a copy's span.
 #[derive(Default)]
-struct Copy {
+struct CopySpan {
     direction: String,
     bytes: u64,
 }
 
-impl Visit for Copy {
+impl Visit for CopySpan {
     fn record_u64(&mut self, _: &Field, bytes: u64) {
         self.bytes = bytes;
     }
@@ -478,7 +478,7 @@ fn run(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut functions = Functions::new();
     mpi.add_to(&mut functions)?;
     let device = env::var(DEVICE).unwrap_or_else(|_| "host".to_owned());
-    registry().with(Seen).init();
+    registry().with(TestLayer).init();
     // Emulated GPUs are slow: only a kernel that never ends reaches its deadline.
     let deadline = Duration::from_secs(if name.ends_with("never") { 5 } else { 300 });
     let runtime = Runtime::builder(&device).deadline(deadline).build()?;
