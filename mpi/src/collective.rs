@@ -1,8 +1,8 @@
 //! Collective functions.
 //!
 //! MPI relies on ranks that call the same function with as many bytes: a rank that gets more than it expects has its
-//! memory overwritten (Open MPI 4.1.4). What kernels call, and with how much, is theirs to choose. So ranks first compare
-//! what they begin, by a call of MPI that is always the same.
+//! memory overwritten (Open MPI 4.1.4). Kernels choose the function and the length. So ranks first compare these, by a
+//! call of MPI that is always the same.
 
 use revoff_fn::zerocopy::{FromBytes, IntoBytes};
 
@@ -70,7 +70,7 @@ fn memory(what: Communication) -> u64 {
     }
 }
 
-/// What tells communications of all ranks apart.
+/// The words that ranks compare: they differ if the operations do.
 fn words(what: Communication, (datatype, operation): (u32, u32), has_memory: bool) -> [u64; WORDS] {
     let (function, root, bytes) = match what {
         Communication::Barrier => (0, 0, 0),

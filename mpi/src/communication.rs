@@ -1,11 +1,11 @@
-//! What a call of MPI does, for errors.
+//! Operations of MPI, for errors.
 
 use std::fmt;
 
 use mpi_calls::ANY;
 use revoff_host::targets::count::Count;
 
-/// What a call of MPI does.
+/// An operation of MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Communication {
     /// Sending a message.

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use std::ffi::c_int;
 use std::{fmt, io};
@@ -47,9 +47,9 @@ pub enum MpiError {
     /// A function of MPI failed.
     #[error("{what}: {reason}")]
     Failed {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
-        /// What MPI says.
+        /// MPI's message.
         reason: String,
     },
     /// MPI counts bytes of messages, and elements that are combined, by an `int`.
@@ -58,15 +58,15 @@ pub enum MpiError {
         c_int::MAX
     )]
     TooLong {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
-        /// What MPI counts.
+        /// The unit that MPI counts.
         unit: &'static str,
     },
     /// The rank does not exist.
     #[error("{what}: there is no such rank, but ranks from 0 to {}", .size - 1)]
     Rank {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
         /// The number of ranks.
         size: u32,
@@ -74,7 +74,7 @@ pub enum MpiError {
     /// The tag is too large for this MPI.
     #[error("{what}: the largest tag of this MPI is {max}")]
     Tag {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
         /// The largest tag.
         max: u32,
@@ -100,7 +100,7 @@ pub enum MpiError {
     /// The message is longer than the kernel receives.
     #[error("{what}: the message has {}, and is lost", Count(*bytes as u64, "byte"))]
     Truncated {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
         /// The message's length.
         bytes: usize,
@@ -111,7 +111,7 @@ pub enum MpiError {
          same functions in the same order, with the same root, length, type and operation"
     )]
     Disagreement {
-        /// What this rank was to do.
+        /// This rank's operation.
         what: Communication,
     },
     /// No datatype, or no operation for it.
@@ -123,7 +123,7 @@ pub enum MpiError {
         Operation::XOR
     )]
     Operation {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
         /// The operation.
         operation: Operation,
@@ -133,7 +133,7 @@ pub enum MpiError {
     /// The bytes are not a number of elements.
     #[error("{what}: no multiple of the {size} bytes of an element; pass whole elements")]
     Elements {
-        /// What it was to do.
+        /// The operation.
         what: Communication,
         /// The size of an element.
         size: usize,
@@ -191,7 +191,7 @@ impl fmt::Debug for MpiError {
 }
 
 impl MpiError {
-    /// An error with what MPI says of its `code`.
+    /// An error with MPI's message for its `code`.
     pub(crate) fn of(what: Communication, code: c_int) -> Self {
         let mut text = [0; 512];
         let mut len = 0;

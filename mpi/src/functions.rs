@@ -19,7 +19,7 @@ use crate::request::{Buffer, Words};
 use crate::run_to_end::RunToEnd;
 use crate::session::{Mpi, Shared};
 
-/// What the wait for a send returns.
+/// The result of the wait for a send.
 const NOTHING_RECEIVED: Received = Received {
     from: 0,
     tag: 0,

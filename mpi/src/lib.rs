@@ -40,7 +40,7 @@
 //! | `communicator` | begins communications |
 //! | `request`, `run_to_end` | a communication until its end, also of a call that was given up |
 //! | `element` | MPI's handles of datatypes and operations |
-//! | `error`, `communication` | what can go wrong, and with what |
+//! | `error`, `communication` | errors, and the operations that fail |
 #![cfg(feature = "library")]
 
 mod collective;

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// The pause if nothing is left but calls that were given up.
 const LONG_PAUSE: Duration = Duration::from_millis(10);
 
-/// What the thread is to do.
+/// A command for the thread.
 pub(crate) enum Command {
     /// A call of a kernel.
     Call(BoxFuture<'static, ()>),
@@ -40,7 +40,7 @@ pub(crate) fn is_done(call: &mut BoxFuture<'static, ()>) -> bool {
     catch_unwind(poll).map_or(true, |polled| polled.is_ready())
 }
 
-/// What is left of calls that have ended: other ranks may wait for it.
+/// Communications of calls that have ended, which go on because other ranks may wait for them.
 #[derive(Default)]
 pub(crate) struct Rest {
     /// Messages, of which some are discarded.
@@ -49,7 +49,7 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Adds what is left at the end of MPI.
+    /// Adds the communications of a command that comes when MPI ends.
     pub(crate) fn add(&mut self, command: Command) {
         match command {
             Command::Abandoned(rest) | Command::Discard(rest) => self.messages.push(rest),

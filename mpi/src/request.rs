@@ -17,11 +17,11 @@ use crate::error::MpiError;
 
 /// Memory that MPI uses while a communication is under way.
 pub(crate) enum Buffer {
-    /// Of the host.
+    /// Host memory.
     Host(Words),
-    /// Of a device, which MPI accesses itself.
+    /// Device memory, which MPI accesses itself.
     Device(StagingBuffer),
-    /// Of the host, for a message that nobody gets.
+    /// Host memory for a message that nobody gets.
     Sink(Sink),
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Words {
 unsafe impl Send for Words {}
 
 impl Words {
-    /// Of zeros.
+    /// Allocates zeros.
     ///
     /// # Errors
     /// There is no memory.

@@ -43,7 +43,7 @@ pub struct Mpi {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What calls share.
+/// State shared by all calls.
 pub(crate) struct Shared {
     pub(crate) communicator: Communicator,
     /// The memory of GPUs that MPI accesses.
@@ -221,17 +221,17 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives up the calls that wait, and the requests that nobody waits for; what is left of them is added to `rest`. No call
-    /// begins any more.
+    /// Gives up the calls that wait, and the requests that nobody waits for; adds their unfinished communications to `rest`. No
+    /// call begins any more.
     fn end(&self, messages: &Receiver<Command>, rest: &mut Rest) {
         let calling = self.calling.write().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: see `check`.
         self.has_ended.store(true, Ordering::Relaxed);
         drop(calling);
-        // What is left of them is among the messages then, and so is what is left of calls that are dropped meanwhile.
         let requests = self.open_requests().remove_all();
         // Without the lock: devices free their memory.
         drop(requests);
+        // Requests and calls that are dropped send their unfinished communications here, also calls among these commands.
         messages.try_iter().for_each(|command| rest.add(command));
     }
 }

@@ -1,4 +1,4 @@
-//! What messages consist of.
+//! Elements of messages.
 
 use core::fmt;
 

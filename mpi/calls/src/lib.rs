@@ -1,7 +1,7 @@
 //! MPI for kernels.
 //!
 //! A kernel depends on this crate and calls its functions; the host program registers them with `revoff-mpi`,
-//! which calls the machine's MPI. Each device thread may call at any time, and waits alone. What it sends is
+//! which calls the machine's MPI. Each device thread may call at any time, and waits alone. Data that it sends is
 //! copied by the call, and what it receives is copied to it at the end:
 //!
 //! ```
@@ -145,9 +145,9 @@ pub struct Neighbor<'a, T> {
     pub rank: u32,
     /// The tag of messages in its direction: of that to it, and of that from the other neighbour.
     pub tag: u32,
-    /// What it gets.
+    /// The data for it.
     pub send: &'a [T],
-    /// What it sends.
+    /// The place for its data.
     pub receive: &'a mut [T],
 }
 

@@ -103,12 +103,12 @@ const RIGHT: &[(&str, u32)] = &[
     ("c_together", 1),
 ];
 
-/// A kernel that leaves messages, and what each rank logs about them.
+/// A kernel that leaves messages, and each rank's log about them.
 const UNRECEIVED: &str = "unreceived";
 const LEFT: &str = "WARN: not received before MPI ended: 2 messages to this rank";
 
 /// A kernel that leaves a message of so many words, which its rank has no memory to discard: more than an arena of the
-/// allocator grows by without asking for address space. And what the rank reports.
+/// allocator grows by without asking for address space. And the rank's error.
 const HUGE_UNRECEIVED: &str = "huge_unreceived";
 const HUGE: u64 = 1 << 24;
 const NO_MEMORY: &str = "cannot allocate 134217728 bytes to discard a message ";
@@ -123,7 +123,7 @@ const LATE: &str = "late_never";
 const UNTIL_THE_END: &str = "until_the_end";
 const THREADS_UNTIL_THE_END: u32 = 3;
 
-/// Kernels with calls that fail, with ranks, device threads, and what the first of them is.
+/// Kernels with calls that fail, with ranks, device threads, and the error of the first call.
 const WRONG: &[(&str, u32, u32, &str)] = &[
     (
         "too_long",
@@ -168,21 +168,21 @@ const WRONG: &[(&str, u32, u32, &str)] = &[
     ),
 ];
 
-/// What another value of the environment variable is.
+/// The error of an invalid value of the environment variable.
 const NO_SETTING: &str = "environment variable REVOFF_MPI_GPU=\"always\": 0, 1 or auto expected";
 
 /// The error of a request for a GiB beside three others.
 const NO_ROOM: &str =
     " bytes of at most 4294967296, no room for 1073741824 bytes more: wait for some first";
 
-/// What MPI logs about a GPU whose memory it does not access.
+/// The log about a GPU whose memory it does not access.
 const STAGED: &str = "INFO: messages are staged in the host's memory, because this MPI reports no support for this \
                       GPU's memory";
 
-/// What a rank says about copies that it must not make.
+/// A rank's error about copies that it must not make.
 const COPIES: &str = "wrong copies";
 
-/// What precedes the first failed call in the error of a kernel that has aborted itself, such as by a panic.
+/// The words before the first failed call in the error of a kernel that has aborted itself, such as by a panic.
 const ABORTED: &str = "; before that, ";
 
 fn main() -> ExitCode {
@@ -455,7 +455,7 @@ impl Visit for CopySpan {
     fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
 }
 
-/// What each rank does.
+/// Runs a rank.
 #[expect(clippy::print_stderr, reason = "the test reads it")]
 fn rank(kernel: &str) -> ExitCode {
     match run(kernel) {
