@@ -4,7 +4,8 @@
 //! The host does not see device threads that wait for a slot. So a deadlock is assumed if such waits
 //! keep all of a resource, and no call is taken and no launch begins or ends for a while. Then the
 //! oldest launch that these calls belong to is aborted. A nested launch is younger than the one that it
-//! is nested in. So the outermost launch fails, and all that its functions wait for goes on.
+//! is nested in. So the outermost launch fails, and all that its functions wait for goes on. Without a
+//! call that still waits, it is not aborted: its functions have returned in the meantime.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ impl Server {
         let launches = &self.requests.launches;
         let (last_key, running) = launches.progress();
         let progress = (self.requests(), last_key, running);
-        let Some(&oldest) = limit.launches.first() else {
+        let Some(oldest) = launches.oldest(&limit.launches) else {
             return;
         };
         let timeout = self.config.deadlock_timeout;
@@ -88,15 +89,37 @@ impl Server {
         }
         *stall = None;
         drop(stall);
-        // If the launch is unknown, as on GPUs, all such calls are aborted.
-        launches.abort(oldest);
+        self.abort_waiting(oldest, &limit.resource);
+    }
+
+    /// Aborts the calls of a launch whose functions wait for kernels, and the launch, if there are such
+    /// calls. If the launch is unknown (0), as on GPUs, aborts all such calls.
+    fn abort_waiting(&self, key: u32, resource: &str) {
         self.abort_calls(
-            |launch, is_waiting| launch == oldest && is_waiting,
-            |function| CallError::Deadlock {
-                function,
-                resource: limit.resource.as_str().into(),
-                after: timeout,
+            |launch, is_waiting| launch == key && is_waiting,
+            |function| {
+                // Before the call completes, after which its kernel may call again.
+                self.requests.launches.abort(key);
+                CallError::Deadlock {
+                    function,
+                    resource: resource.into(),
+                    after: self.config.deadlock_timeout,
+                }
             },
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::serve::testing;
+
+    #[test]
+    fn a_launch_whose_functions_have_returned_is_not_aborted() {
+        let server = testing::server(testing::host());
+        let launches = &server.requests.launches;
+        let launch = launches.begin("kernel", true);
+        server.abort_waiting(launch.key, "the only slot");
+        assert!(!launches.is_aborted(launch.key));
     }
 }

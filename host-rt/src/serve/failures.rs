@@ -1,6 +1,6 @@
 //! The running launches and their failed calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex};
@@ -88,6 +88,13 @@ struct RunningLaunches {
     by_key: BTreeMap<u32, Arc<LaunchState>>,
 }
 
+impl RunningLaunches {
+    /// The number of launches since the one with this key. Keys wrap, so a larger one may be older.
+    fn age(&self, key: u32) -> u32 {
+        self.last_key.wrapping_sub(key)
+    }
+}
+
 impl Launches {
     pub(super) fn begin(&self, kernel: &str, calls_host: bool) -> Arc<LaunchState> {
         let mut running = lock(&self.running);
@@ -131,12 +138,20 @@ impl Launches {
         (running.last_key, running.by_key.len())
     }
 
+    /// The oldest of launches with these keys; 0, which stands for unknown ones, if that is among them.
+    pub(super) fn oldest(&self, keys: &BTreeSet<u32>) -> Option<u32> {
+        let running = lock(&self.running);
+        let keys = keys.iter().copied();
+        keys.max_by_key(|&key| (key == 0, running.age(key)))
+    }
+
     /// Whether the first failed call of the oldest running launch that can call was aborted for a
     /// deadlock.
     pub(super) fn oldest_is_deadlocked(&self) -> bool {
         let running = lock(&self.running);
-        let mut callers = running.by_key.values().filter(|launch| launch.calls_host);
-        callers.next().is_some_and(|launch| {
+        let callers = running.by_key.values().filter(|launch| launch.calls_host);
+        let oldest = callers.max_by_key(|launch| running.age(launch.key));
+        oldest.is_some_and(|launch| {
             matches!(
                 &*lock(&launch.failures),
                 Some((CallError::Deadlock { .. }, _))
@@ -189,4 +204,30 @@ impl Launches {
 /// Logs a failed call. The log's subscriber may block.
 pub(super) fn log_failure(key: u32, error: &CallError) {
     catch_panic(|| tracing::warn!(launch = key, %error, "call failed"));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_launch_is_that_before_keys_wrapped() {
+        let launches = Launches::default();
+        lock(&launches.running).last_key = u32::MAX - 1;
+        let [outer, inner] = ["outer", "inner"].map(|kernel| launches.begin(kernel, true));
+        assert!(outer.key > inner.key);
+        let mut keys = BTreeSet::from([outer.key, inner.key]);
+        assert_eq!(launches.oldest(&keys), Some(outer.key));
+        keys.insert(0);
+        assert_eq!(launches.oldest(&keys), Some(0));
+
+        outer.fail(CallError::Deadlock {
+            function: "f".to_owned(),
+            resource: "the only slot".into(),
+            after: Duration::from_secs(10),
+        });
+        assert!(launches.oldest_is_deadlocked());
+    }
 }
