@@ -7,19 +7,25 @@ use std::time::{Duration, Instant};
 use device_arena::{AccessKind, CheckedArena, Fill};
 use gcn_emu::{AddressSpace, Arch, Dispatch};
 
+use crate::input::Counter;
 use crate::target::{LONG, Target};
 use crate::{code_objects, ptx};
 
-/// Loads a text, and runs each of its kernels.
+/// Loads an [edited](edit) text, and runs each of its kernels.
 pub(super) const PTX: Target = Target {
     name: "ptx-run",
     run: |bytes| {
-        run_ptx(bytes, TIME);
+        run_ptx(&edit(bytes), TIME);
     },
-    seeds: || vec![ptx::SEED.as_bytes().to_vec(), LOOP.as_bytes().to_vec()],
-    is_valid: |bytes| run_ptx(bytes, LONG) == 1,
-    cost: 1,
-    tally: None,
+    // Each instruction that is replaced is its own replacement.
+    seeds: || {
+        [0, 1]
+            .map(|text| [&[text][..], &[0; EDIT * MAX_EDITS]].concat())
+            .to_vec()
+    },
+    is_valid: |bytes| run_ptx(&edit(bytes), LONG) == 1,
+    cost: 10,
+    tally: Some(|| PTX_COUNTER.tally()),
 };
 
 /// Runs instructions, in the form of `gcn-instructions`.
@@ -31,8 +37,14 @@ pub(super) const GCN: Target = Target {
     seeds: code_objects::instructions,
     is_valid: |bytes| run_gcn(bytes, LONG) == Some(true),
     cost: 1,
-    tally: None,
+    tally: Some(|| GCN_COUNTER.tally()),
 };
+
+/// Edited texts, and those of which a kernel was launched.
+static PTX_COUNTER: Counter = Counter::new();
+
+/// Instructions, and those that were launched.
+static GCN_COUNTER: Counter = Counter::new();
 
 /// The time after which a mutation is stopped: it may loop forever.
 const TIME: Duration = Duration::from_millis(20);
@@ -69,6 +81,66 @@ $next:
 }
 ";
 
+/// The texts to edit.
+const TEXTS: [&str; 2] = [ptx::SEED, LOOP];
+
+/// The bytes of an edit.
+const EDIT: usize = 3;
+
+/// The most edits of a text: with more, few would still be PTX.
+const MAX_EDITS: usize = 4;
+
+/// One of the texts, which the first byte chooses, with edits by those that follow: of text that is mutated byte by byte,
+/// almost nothing is PTX. An edit replaces an instruction by another, or a word of it by one like it.
+fn edit(bytes: &[u8]) -> String {
+    let (text, edits) = match bytes {
+        [text, edits @ ..] => (usize::from(*text), edits),
+        [] => (0, bytes),
+    };
+    let lines = TEXTS[text % TEXTS.len()].lines();
+    let (mut instructions, mut others) = (Vec::new(), Vec::new());
+    for (number, line) in lines.enumerate() {
+        if line.starts_with("    ") && !line.starts_with("    .") {
+            instructions.push((number, line.split_whitespace().collect::<Vec<_>>()));
+        } else {
+            others.push((number, vec![line]));
+        }
+    }
+    for edit in edits.chunks_exact(EDIT).take(MAX_EDITS) {
+        let [what, to, from] = [edit[0], edit[1], edit[2]].map(usize::from);
+        let count = instructions.len();
+        if what % 2 == 0 {
+            instructions[to % count].1 = instructions[from % count].1.clone();
+            continue;
+        }
+        let words = &instructions[to % count].1;
+        let place = what / 2 % words.len();
+        let all = instructions.iter().flat_map(|(_, words)| words);
+        let alike: Vec<_> = all
+            .filter(|word| kind(word) == kind(words[place]))
+            .collect();
+        let word = *alike[from % alike.len()];
+        instructions[to % count].1[place] = word;
+    }
+    let mut lines = [instructions, others].concat();
+    lines.sort_unstable_by_key(|&(number, _)| number);
+    let lines = lines.iter().map(|(_, words)| words.join(" ") + "\n");
+    lines.collect()
+}
+
+/// What a word of an instruction may be replaced by: its kind of register, or whether it is a number or a name, and the
+/// punctuation after it.
+fn kind(word: &str) -> [Option<char>; 2] {
+    let class = |letter: char| match letter {
+        '0'..='9' | '-' => '0',
+        'A'..='Z' | 'a'..='z' => 'a',
+        other => other,
+    };
+    let register = word.strip_prefix('%').and_then(|name| name.chars().next());
+    let first = register.or_else(|| word.chars().next().map(class));
+    [first, word.chars().next_back().map(class)]
+}
+
 static PTX_MACHINE: LazyLock<ptx_emu::Machine> = LazyLock::new(|| {
     let options = ptx_emu::Options {
         memory: 64 << 20,
@@ -80,11 +152,8 @@ static PTX_MACHINE: LazyLock<ptx_emu::Machine> = LazyLock::new(|| {
 });
 
 /// The number of kernels that have ended without a fault in this time.
-fn run_ptx(bytes: &[u8], time: Duration) -> usize {
+fn run_ptx(text: &str, time: Duration) -> usize {
     let machine = &*PTX_MACHINE;
-    let Ok(text) = str::from_utf8(bytes) else {
-        return 0;
-    };
     // What others define.
     let helper = ".version 6.3\n.target sm_70\n.address_size 64\n\
                   .visible .func (.param .b32 out) greet (.param .b64 in) { ret; }\n";
@@ -94,12 +163,13 @@ fn run_ptx(bytes: &[u8], time: Duration) -> usize {
         Ok(module) => module,
         Err(error) => {
             assert!(!error.to_string().is_empty());
+            PTX_COUNTER.count(false);
             return 0;
         }
     };
     let memory = machine.memory().alloc(4096).expect("room");
     let kernels: Vec<_> = module.kernels().map(|(_, kernel)| kernel).take(4).collect();
-    let mut ended = 0;
+    let (mut has_launched, mut ended) = (false, 0);
     for kernel in kernels {
         // Pointers, and numbers that are not too large.
         let params: Vec<_> = module
@@ -120,6 +190,7 @@ fn run_ptx(bytes: &[u8], time: Duration) -> usize {
             shared: 0,
         };
         let running = machine.launch(&module, kernel, grid, &params, Box::new(|_| {}));
+        has_launched |= running.is_ok();
         let result = running.ok().and_then(|running| {
             let result = running.wait(Some(Instant::now() + time));
             running.stop();
@@ -135,6 +206,7 @@ fn run_ptx(bytes: &[u8], time: Duration) -> usize {
         }
     }
     machine.memory().free(memory);
+    PTX_COUNTER.count(has_launched);
     ended
 }
 
@@ -246,6 +318,7 @@ fn run_gcn(bytes: &[u8], time: Duration) -> Option<bool> {
             }
             result.is_ok()
         });
+    GCN_COUNTER.count(result.is_some());
     drop(region);
     for address in [image, data, kernarg] {
         gpu.memory.0.free(address, |_| {});
