@@ -3,6 +3,7 @@
 mod runs;
 
 use std::env;
+use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fuzz::{TARGETS, Tally, Target};
@@ -20,9 +21,9 @@ const AT_A_TIME: u64 = 64;
 /// The most random bytes.
 const MAX_RANDOM: u64 = 300;
 
-/// Calls a target with mutations of its seeds. Returns the first bytes for which it panics. These are not made shorter:
-/// a driver that has failed could fail for any others.
-fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
+/// Calls a target with mutations of its seeds. Returns the most bytes that a call has allocated, if it is a parser, or
+/// the first bytes for which it panics. These are not made shorter: a driver that has failed could fail for any others.
+fn check(target: &Target, rounds: u64) -> Result<Option<usize>, Vec<u8>> {
     let runs = Runs::begin(target.name, "mutations");
     for seed in 0..rounds.div_ceil(AT_A_TIME) {
         let checked = Check::new()
@@ -43,7 +44,7 @@ fn check(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
             Err(error) => panic!("{}: {error}", target.name),
         }
     }
-    Ok(())
+    Ok(runs.peak())
 }
 
 /// Calls a target with random bytes, as many times. Returns those for which it panics.
@@ -71,8 +72,10 @@ fn check_random(target: &Target, rounds: u64) -> Result<(), Vec<u8>> {
 fn the_targets_hold_for_mutations_of_their_seeds() {
     let rounds = env::var(ROUNDS).map_or(5000_u64, |rounds| rounds.parse().expect("a number"));
     for target in &TARGETS {
-        if let Err(bytes) = check(target, rounds.div_ceil(target.cost)) {
-            panic!("{} with b\"{}\"", target.name, bytes.escape_ascii());
+        match check(target, rounds.div_ceil(target.cost)) {
+            Ok(Some(peak)) => println!("{}: a call allocates at most {peak} bytes", target.name),
+            Ok(None) => {}
+            Err(bytes) => panic!("{} with b\"{}\"", target.name, bytes.escape_ascii()),
         }
         if let Some(tally) = target.tally {
             // Such a target gives any bytes a meaning.
@@ -90,18 +93,31 @@ fn the_targets_hold_for_mutations_of_their_seeds() {
     }
 }
 
-#[test]
-fn a_fault_of_a_target_is_found() {
-    let faulty = Target {
-        name: "faulty",
-        run: |bytes| assert!(!bytes.starts_with(b"se") || bytes.len() >= 4, "planted"),
+/// A target with a planted fault.
+fn planted(name: &'static str, run: fn(&[u8])) -> Target {
+    Target {
+        name,
+        run,
         seeds: || vec![b"seed".to_vec()],
         is_valid: |_| true,
         cost: 1,
         tally: None,
-    };
+    }
+}
+
+#[test]
+fn a_fault_of_a_target_is_found() {
+    let faulty = planted("faulty", |bytes| {
+        assert!(!bytes.starts_with(b"se") || bytes.len() >= 4, "planted");
+    });
     let found = check(&faulty, 1000).expect_err("it is planted");
     assert!(found.starts_with(b"se"), "{found:?}");
+}
+
+#[test]
+fn a_target_that_allocates_too_much_is_found() {
+    let greedy = planted("greedy", |_| drop(black_box(vec![1_u8; 256 << 10])));
+    check(&greedy, 1).expect_err("it is planted");
 }
 
 #[test]
