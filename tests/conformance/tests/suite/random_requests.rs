@@ -153,6 +153,7 @@ fn random_requests_are_served_or_fail(target: &Target) {
     });
     functions.add(probe).expect("the first of its name");
     let other = Session::new(target, &functions);
+    let other_memory = other.filled(&[0x4444_u64; WORDS as usize]);
     let session = Session::build(target, target.builder().slots(32), &functions);
     let before = session.filled(&[0x1111_u64; WORDS as usize]);
     let memory = session.filled(&[0x2222_u64; WORDS as usize]);
@@ -182,8 +183,8 @@ fn random_requests_are_served_or_fail(target: &Target) {
             Err(other) => panic!("round {round}: {other}, after {entries:x?}"),
         }
         if round % 100 == 99 {
-            for (neighbor, value) in [(&before, 0x1111), (&after, 0x3333)] {
-                let words = read::<u64>(neighbor);
+            for (kept, value) in [(&before, 0x1111), (&after, 0x3333), (&other_memory, 0x4444)] {
+                let words = read::<u64>(kept);
                 assert!(words.iter().all(|&word| word == value), "round {round}");
             }
             session.works();

@@ -1,6 +1,6 @@
 //! A device that writes anything anywhere in the slots and the bounce area of `native`: its launch
-//! fails, the process and other runtimes work on. `ci/asan` runs this for ten million rounds under the
-//! address sanitizer.
+//! fails, the process and other runtimes work on, and memory of another one does not change. `ci/asan`
+//! runs this for ten million rounds under the address sanitizer.
 
 use conformance::Target;
 use revoff_host::LaunchError;
@@ -9,7 +9,7 @@ use revoff_host::shared_abi::wire::WireKind;
 use crate::probe::Probe;
 use crate::random::rounds;
 use crate::raw::words;
-use crate::session::{Session, acting};
+use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] =
@@ -29,6 +29,7 @@ fn random_writes_fail_only_their_launch(target: &Target) {
     });
     functions.add(probe).expect("the first of its name");
     let other = Session::new(target, &functions);
+    let other_memory = other.filled(&[0x4444_u64; 1000]);
     let mut done = 0;
     while done < rounds {
         let now = ROUNDS_OF_LAUNCH.min(rounds - done);
@@ -50,6 +51,8 @@ fn random_writes_fail_only_their_launch(target: &Target) {
             Err(other) => panic!("round {done}: {other}"),
             Ok(_) => panic!("round {done}: no call failed"),
         }
+        let words = read::<u64>(&other_memory);
+        assert!(words.iter().all(|&word| word == 0x4444), "round {done}");
     }
     other.works();
 }
