@@ -78,14 +78,14 @@ impl<K: Copy + PartialEq> Objects<K> {
         }
     }
 
-    /// Has one end.
+    /// Marks an object as ended.
     pub(crate) fn end(&mut self, value: u64) {
         let all = self.all.iter_mut();
         all.filter(|object| object.value == value)
             .for_each(|object| object.is_live = false);
     }
 
-    /// Has the last one of a kind end, where one value may be there several times.
+    /// Marks the newest object of a kind with a value as ended: several may have it.
     pub(crate) fn end_last(&mut self, kind: K, value: u64) {
         let all = self.all.iter_mut().rev();
         let last = all.filter(|object| object.is_live && object.kind == kind);
@@ -94,7 +94,7 @@ impl<K: Copy + PartialEq> Objects<K> {
         }
     }
 
-    /// Has all of an owner end.
+    /// Marks all objects of an owner as ended.
     pub(crate) fn end_all_of(&mut self, owner: u64) {
         let all = self.all.iter_mut();
         all.filter(|object| object.owner == owner)

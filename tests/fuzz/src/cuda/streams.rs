@@ -190,7 +190,7 @@ impl Sequence<'_> {
         }))
     }
 
-    /// Has a stream wait for a word, and another one write it.
+    /// Makes a stream wait for a word, and another one write it.
     fn wait_value(&mut self, operands: &mut Operands<'_>) -> u32 {
         let stream = self.stream(operands);
         let condition = u32::from(operands.byte() % 8);
