@@ -20,6 +20,7 @@
 //!
 //! A rank without function `n` never begins that comparison, so it ends on no rank. Those that have begun it drop it, and
 //! their functions after it, which wait for their tickets: nobody relies on these.
+
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;

@@ -20,6 +20,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use revoff_host::device;
 use revoff_host::shared_abi::wire::WireKind;
+use revoff_host::targets::count::Count;
 use revoff_host::{Grid, Image, Program, Runtime, env};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -120,12 +121,14 @@ struct Report {
     /// Kinds of runtimes that were opened, of `all_kinds`: wires, numbers of slots, grids, and first sequence numbers.
     kinds: usize,
     all_kinds: usize,
+    /// How often a runtime of each kind has been opened.
+    cycles: usize,
     /// Requested wires on which there was no launch.
     unreached_wires: Vec<&'static str>,
     #[serde(flatten)]
     totals: Totals,
-    /// After a runtime of each kind was closed.
-    usage_at_first: Usage,
+    /// At the end of the first cycle.
+    usage_at_first: Option<Usage>,
     usage_at_last: Usage,
 }
 
@@ -152,9 +155,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         unplanned_failures: 0,
         kinds: 0,
         all_kinds: 0,
+        cycles: 0,
         unreached_wires: wires.iter().filter_map(|wire| wire.name()).collect(),
         totals: Totals::default(),
-        usage_at_first: Usage::default(),
+        usage_at_first: None,
         usage_at_last: Usage::default(),
     };
     let mut setups = vec![];
@@ -183,9 +187,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         result = soak(&mut report, options, &image, setups[round % setups.len()]);
         report.seconds = start.elapsed().as_secs_f64();
         report.kinds = setups.len().min(round + 1);
+        report.cycles = (round + 1) / setups.len();
         report.usage_at_last = Usage::now()?;
-        if round < setups.len() {
-            report.usage_at_first = report.usage_at_last;
+        if round + 1 == setups.len() {
+            report.usage_at_first = Some(report.usage_at_last);
         }
         // Relaxed: it says nothing of other memory.
         let is_over =
@@ -302,7 +307,17 @@ impl Report {
             doubled,
             wrong,
         } = &self.totals;
-        let [first, last] = [&self.usage_at_first, &self.usage_at_last];
+        let last = &self.usage_at_last;
+        let since = match &self.usage_at_first {
+            None => String::new(),
+            Some(first) => format!(
+                " ({} MiB, {} and {} after the first {} runtimes)",
+                first.resident_bytes >> 20,
+                first.descriptors,
+                first.threads,
+                self.all_kinds,
+            ),
+        };
         let mut failures = String::new();
         for (count, how) in [
             (self.planned_failures, "failed as planned"),
@@ -318,17 +333,14 @@ impl Report {
         };
         format!(
             "{:.0} s: {calls} calls in {} launches{failures}, on {} of {} kinds of runtimes: {lost} lost, {doubled} \
-             served twice, {wrong} wrong; memory {} -> {} MiB, descriptors {} -> {}, threads {} -> {}{unreached}",
+             served twice, {wrong} wrong; memory {} MiB, {}, {}{since}{unreached}",
             self.seconds,
             self.launches,
             self.kinds,
             self.all_kinds,
-            first.resident_bytes >> 20,
             last.resident_bytes >> 20,
-            first.descriptors,
-            last.descriptors,
-            first.threads,
-            last.threads,
+            Count(last.descriptors as u64, "descriptor"),
+            Count(last.threads as u64, "thread"),
         )
     }
 }
