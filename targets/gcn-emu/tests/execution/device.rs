@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
@@ -82,18 +82,21 @@ impl Shape {
 }
 
 /// LLVM's compiler, if this machine has it.
-pub(crate) fn clang() -> Option<PathBuf> {
-    let places = ["/usr/lib/llvm-22/bin/clang", "clang-22"];
-    let found = places.into_iter().map(PathBuf::from).find(|place| {
-        let version = Command::new(place).arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
+pub(crate) fn clang() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let places = ["/usr/lib/llvm-22/bin/clang", "clang-22"];
+        places.into_iter().map(PathBuf::from).find(|place| {
+            let version = Command::new(place).arg("--version").output();
+            version.is_ok_and(|output| output.status.success())
+        })
     });
     if found.is_none() {
         // The output of a test that passes is not seen.
         assert!(std::env::var_os("CI").is_none(), "CI has LLVM 22");
         println!("SKIPPED execution of kernels: no clang of LLVM 22 (clang-22, lld-22)");
     }
-    found
+    found.as_deref()
 }
 
 /// The linked code object of a source in C or assembly; none if there is no compiler.
