@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::error::{ContextKind, ContextValue};
 use revoff_host::{LaunchError, RuntimeError};
 use revoff_isolate::Error as IsolationError;
@@ -20,12 +21,14 @@ const KERNEL_FAILED: u8 = 1;
 /// The command line, the environment or a file is invalid.
 const BAD_INPUT: u8 = 2;
 
+/// Where an answer, or the output of functions in C, was lost.
+pub(crate) const UNWRITTEN: &str = "cannot write the standard output";
+
 /// Prints an answer.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context(UNWRITTEN)
 }
 
 /// Prints an answer as JSON.

@@ -82,6 +82,25 @@ fn files_of_parameters_are_the_only_ones() {
 }
 
 #[test]
+fn folders_are_granted_to_images_too() {
+    let (folder, image) = broken("isolated-folders");
+    let opened = |kernel: &str, option: &[&str]| {
+        let result = folder.join("result");
+        let mut command = isolated(&image, kernel);
+        command
+            .args(option)
+            .arg(format!("out:8:{}", result.display()));
+        assert_eq!(run(&mut command).code, Some(0));
+        number(&result)
+    };
+    assert_eq!(opened("opens", &["--deny-all"]), -1);
+    assert!(opened("opens", &["--allow-read", "/etc"]) > 2);
+    let plain = ["run", "--allow-read", "/etc", "--kernel", "opens"];
+    run(revoff().args(plain).arg(&image))
+        .refused(&["--allow-read: an image has your rights", "--isolated"]);
+}
+
+#[test]
 fn a_process_that_ends_early_is_an_error_of_the_launch() {
     let (folder, image) = broken("isolated-broken");
     let failed = |kernel: &str| -> Ended {

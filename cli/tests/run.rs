@@ -451,6 +451,22 @@ fn a_result_that_cannot_be_written_is_an_error() {
         .args(["run", image::BENCH, "--kernel", "now"])
         .arg(format!("out:16M:{}", result.display()));
     run(&mut command).refused(&["cannot write", "result", "File too large"]);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -f 8; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_revoff"))
+        .args(["run", image::BENCH, "--kernel", "now", "buf:8"]);
+    run(&mut command).refused(&["limited to 4096", "ulimit -f"]);
+}
+
+#[test]
+fn output_of_functions_in_c_that_is_lost_is_an_error() {
+    let full = fs::File::options().write(true).open("/dev/full");
+    let mut command = hello(1);
+    command.arg("--functions").arg(&image::hello().functions);
+    command.arg("out:16:/dev/null");
+    command.stdout(full.expect("/dev/full"));
+    run(&mut command).refused(&["cannot write the standard output", "No space left"]);
 }
 
 #[test]

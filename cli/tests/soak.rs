@@ -91,6 +91,8 @@ fn a_signal_ends_it_with_the_summary() {
         kill(&soak, signal);
         let output = soak.wait_with_output().expect("it ends");
         assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("a second signal ends it at once"), "{said}");
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(report["launches"].as_u64() >= Some(8), "{report}");
     }

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use examples::Kernel;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Destination, Source};
 use revoff_host::{Functions, Runtime};
 use revoff_mpi::Mpi;
 
@@ -55,7 +57,8 @@ impl Options {
         ] {
             if let Some((rank, [first, other])) = examples::first_difference(value) {
                 bail!(
-                    "{option}: {first} on rank 0, but {other} on rank {rank}; give all ranks the same"
+                    "{option}: {first} on rank 0, but {other} on rank {rank} (0 if it is not given); give all ranks the \
+                     same {option}"
                 );
             }
         }
@@ -134,13 +137,34 @@ fn run(options: &Options) -> anyhow::Result<()> {
     let sum = sum.with_context(on_rank)?;
     part.read(&mut cells)?;
 
-    let first = u64::from(rank) * count;
-    let mut text = String::new();
-    for (number, heat) in (first..).zip(&cells) {
-        text += &format!("cell {number}: {heat} of {sum}\n");
-    }
-    // At once: the lines of ranks do not mix.
-    stdout().write_all(text.as_bytes())?;
+    print(&mpi, &mut cells, sum)?;
     mpi.finish()?;
+    Ok(())
+}
+
+/// Prints the cells of all ranks, on the first: Open MPI mixes lines of several.
+fn print(mpi: &Mpi, cells: &mut [i64], sum: i64) -> anyhow::Result<()> {
+    const PIECE: usize = 1 << 12;
+    let world = SimpleCommunicator::world();
+    if mpi.rank() > 0 {
+        for piece in cells.chunks(PIECE) {
+            world.process_at_rank(0).send(piece);
+        }
+        return Ok(());
+    }
+    let mut number = 0u64;
+    for rank in 0..world.size() {
+        for piece in cells.chunks_mut(PIECE) {
+            if rank > 0 {
+                world.process_at_rank(rank).receive_into(piece);
+            }
+            let mut text = String::new();
+            for heat in piece {
+                text += &format!("cell {number}: {heat} of {sum}\n");
+                number += 1;
+            }
+            stdout().write_all(text.as_bytes())?;
+        }
+    }
     Ok(())
 }

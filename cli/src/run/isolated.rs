@@ -56,13 +56,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             arg::check_is_file(file)?;
             sandbox = sandbox.image(file);
         }
+        sandbox = options.program.permissions().grant(sandbox);
         for arg in &options.args {
             sandbox = grant(sandbox, arg, &mut created)?;
         }
     } else {
         let arch = || arch(&sandbox, &options.device);
         let image = options.program.image(&options.device, arch)?;
-        sandbox = options.program.limits().grant(sandbox.image(&image));
+        sandbox = options.program.permissions().grant(sandbox.image(&image));
         program = image.into_os_string();
     }
     let result = RUN.run(&sandbox.max_result(1), program.as_bytes())?;

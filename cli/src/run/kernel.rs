@@ -1,9 +1,10 @@
 //! Runs a kernel of an image.
 
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use revoff_host::bus_cost::{CountCosts, Report};
 use revoff_host::shared_abi::wire::WireKind;
 use revoff_host::targets::count::{Count, Names};
@@ -87,7 +88,7 @@ pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
     let ended = launch
         .wait()
         .map_err(|error| explain(error, &found.missing));
-    flush_c();
+    let flushed = flush_c();
 
     let counted = counted
         .lock()
@@ -117,7 +118,8 @@ pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
         }
     }
     report(options.json, &answer)?;
-    ended.map(drop)
+    ended?;
+    flushed.context(output::UNWRITTEN)
 }
 
 /// The error, with this command's remedy if the kernel called a function of `missing`, which no
@@ -168,10 +170,19 @@ fn open(options: &Options, path: &Path) -> Result<Image, RuntimeError> {
     Ok(Image::link(path.display().to_string(), parts)?)
 }
 
-/// Flushes the output of host functions in C, before this command prints.
-fn flush_c() {
-    // SAFETY: null stands for all streams; the C library locks each.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
+/// Flushes the output of host functions in C, before this command prints. An error if some was lost, also before.
+fn flush_c() -> io::Result<()> {
+    unsafe extern "C" {
+        static stdout: *mut libc::FILE;
+    }
+    // SAFETY: null stands for all streams; the C library locks each. The variable is that of C's headers, with the address
+    // of a stream that stays, even if it is closed.
+    let [now, before] = unsafe { [libc::fflush(std::ptr::null_mut()), libc::ferror(stdout)] };
+    match (now, before) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(io::Error::other("text of host functions in C was lost")),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn report(json: bool, answer: &Answer<'_>) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ mod traced;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::Args;
 use revoff_host::bus_cost::ENTRY;
 use revoff_host::device;
@@ -128,6 +128,12 @@ pub(crate) struct Options {
 /// Runs the image that the options name, or the program in this folder. Returns the exit status.
 pub(crate) fn run(options: &Options) -> anyhow::Result<u8> {
     if let Some(image) = &options.image {
+        let given = options.program.permissions().given();
+        if let Some(given) = given.filter(|_| !options.isolated) {
+            bail!(
+                "{given}: an image has your rights, unless it runs with --isolated: add that, or leave out {given}"
+            );
+        }
         ensure!(
             image.try_exists().unwrap_or(true),
             "there is no image {}; arguments of the program in this folder follow `--`",

@@ -86,6 +86,13 @@ pub(crate) struct Limits {
     #[arg(long, default_value = "2M", value_name = "BYTES", value_parser = stack_size)]
     stack: u64,
 
+    #[command(flatten)]
+    pub(crate) permissions: Permissions,
+}
+
+/// What a program may do, or an isolated image.
+#[derive(Debug, Args)]
+pub(crate) struct Permissions {
     /// Allow the program to read the files of a folder, instead of all files; may be repeated
     #[arg(long, value_name = "FOLDER")]
     allow_read: Vec<PathBuf>,
@@ -109,9 +116,12 @@ pub(crate) struct Limits {
     deny_all: bool,
 }
 
-/// The names of the options of programs.
+/// The names of the options of programs that images do not have.
 pub(super) fn names() -> Vec<Id> {
-    names_of::<Options>()
+    let shared = names_of::<Permissions>();
+    let mut names = names_of::<Options>();
+    names.retain(|name| !shared.contains(name));
+    names
 }
 
 /// The names of these options. An error of a conflict with each of them shows those that were given; with a group, it
@@ -151,7 +161,7 @@ pub(super) fn run(run: &super::Options, built: Option<&Path>) -> anyhow::Result<
         Some(image) => image.to_owned(),
         None => options.image(device, || Ok(runtime.arch()))?,
     };
-    let is_restricted = run.isolated || options.limits.is_restricted();
+    let is_restricted = run.isolated || options.limits.permissions.is_restricted();
     let services = options
         .limits
         .services(&image, &options.arguments, is_restricted)?;
@@ -175,8 +185,8 @@ impl Options {
         Ok(program::build(&toolchain, target, &source, self.bin.as_deref())?.image)
     }
 
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
+    pub(super) fn permissions(&self) -> &Permissions {
+        &self.limits.permissions
     }
 }
 
@@ -263,21 +273,56 @@ impl Limits {
                 .allow_all_network()
                 .allow_commands();
         }
-        for folder in &self.allow_read {
+        let permissions = &self.permissions;
+        for folder in &permissions.allow_read {
             builder = builder.allow_read(folder);
         }
-        for folder in &self.allow_write {
+        for folder in &permissions.allow_write {
             builder = builder.allow_write(folder);
         }
-        for host in &self.allow_net {
+        for host in &permissions.allow_net {
             builder = builder.allow_net(host);
         }
-        if self.allow_run {
+        if permissions.allow_run {
             builder = builder.allow_commands();
         }
         Ok(builder.build()?)
     }
 
+    /// The same as options of a command line in another folder.
+    pub(crate) fn options(&self) -> anyhow::Result<Vec<OsString>> {
+        let mut options: Vec<OsString> = [
+            ("--warps", u64::from(self.warps)),
+            ("--heap", self.heap),
+            ("--stack", self.stack),
+        ]
+        .into_iter()
+        .flat_map(|(name, value)| [name.into(), value.to_string().into()])
+        .collect();
+        for (name, folders) in [
+            ("--allow-read", &self.permissions.allow_read),
+            ("--allow-write", &self.permissions.allow_write),
+        ] {
+            for folder in folders {
+                options.extend([name.into(), path::absolute(folder)?.into_os_string()]);
+            }
+        }
+        for host in &self.permissions.allow_net {
+            options.extend(["--allow-net".into(), host.into()]);
+        }
+        for (name, is_set) in [
+            ("--allow-run", self.permissions.allow_run),
+            ("--deny-all", self.permissions.deny_all),
+        ] {
+            if is_set {
+                options.push(name.into());
+            }
+        }
+        Ok(options)
+    }
+}
+
+impl Permissions {
     /// Grants the files and the network that the services may reach.
     pub(super) fn grant(&self, mut sandbox: Sandbox) -> Sandbox {
         for folder in &self.allow_read {
@@ -295,44 +340,23 @@ impl Limits {
         sandbox
     }
 
-    pub(crate) fn is_restricted(&self) -> bool {
-        self.deny_all
-            || self.allow_run
-            || !self.allow_read.is_empty()
-            || !self.allow_write.is_empty()
-            || !self.allow_net.is_empty()
-    }
-
-    /// The same as options of a command line in another folder.
-    pub(crate) fn options(&self) -> anyhow::Result<Vec<OsString>> {
-        let mut options: Vec<OsString> = [
-            ("--warps", u64::from(self.warps)),
-            ("--heap", self.heap),
-            ("--stack", self.stack),
-        ]
-        .into_iter()
-        .flat_map(|(name, value)| [name.into(), value.to_string().into()])
-        .collect();
-        for (name, folders) in [
-            ("--allow-read", &self.allow_read),
-            ("--allow-write", &self.allow_write),
-        ] {
-            for folder in folders {
-                options.extend([name.into(), path::absolute(folder)?.into_os_string()]);
-            }
-        }
-        for host in &self.allow_net {
-            options.extend(["--allow-net".into(), host.into()]);
-        }
-        for (name, is_set) in [
+    /// The first option that is given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--allow-read", !self.allow_read.is_empty()),
+            ("--allow-write", !self.allow_write.is_empty()),
+            ("--allow-net", !self.allow_net.is_empty()),
             ("--allow-run", self.allow_run),
             ("--deny-all", self.deny_all),
-        ] {
-            if is_set {
-                options.push(name.into());
-            }
-        }
-        Ok(options)
+        ];
+        options
+            .into_iter()
+            .find(|(_, is_given)| *is_given)
+            .map(|(name, _)| name)
+    }
+
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.given().is_some()
     }
 }
 

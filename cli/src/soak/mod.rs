@@ -225,6 +225,14 @@ fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
         // Before the flag is set: actions run in this order.
         flag::register_conditional_default(signal, Arc::clone(&is_interrupted))?;
         flag::register(signal, Arc::clone(&is_interrupted))?;
+        let say = || {
+            let message =
+                b"revoff: ends after this runtime's launches; a second signal ends it at once\n";
+            // SAFETY: the bytes live as long as the program. A failed write has no remedy.
+            unsafe { libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len()) };
+        };
+        // SAFETY: `write` is among the functions that a signal's handler may call.
+        unsafe { signal_hook::low_level::register(signal, say)? };
     }
     Ok(is_interrupted)
 }

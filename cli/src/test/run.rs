@@ -68,7 +68,7 @@ impl Runner {
             options.device.clone().into(),
         ];
         all.extend(options.limits.options()?);
-        if options.limits.is_restricted() {
+        if options.limits.permissions.is_restricted() {
             all.extend(["--allow-write".into(), scratch.path().into()]);
         }
         for option in &options.harness {

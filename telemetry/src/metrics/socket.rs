@@ -73,6 +73,12 @@ fn listen(name: &Path) -> io::Result<(UnixListener, PathBuf)> {
     let mut number = 1;
     loop {
         match UnixListener::bind(&path) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                let bytes = path.as_os_str().len();
+                let reason =
+                    format!("its name has {bytes} bytes, and those of sockets at most 107");
+                return Err(io::Error::new(error.kind(), reason));
+            }
             Err(error) if error.kind() != ErrorKind::AddrInUse => return Err(error),
             Ok(listener) => return Ok((listener, path)),
             Err(error) => match State::of(&path)? {

@@ -193,6 +193,9 @@ fn a_socket_that_nobody_serves_is_replaced_and_no_other_file() {
     assert!(text.ends_with("# EOF\n"), "{text}");
     lines(first);
 
+    let long = folder.path().join("x".repeat(107));
+    let error = Metrics::new(long).open().unwrap_err().to_string();
+    assert!(error.contains("of sockets at most 107"), "{error}");
     let path = folder.path().join("file");
     fs::write(&path, "precious").unwrap();
     let error = Metrics::new(path.clone()).open().unwrap_err().to_string();

@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, Mutex};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use rustix::process::{Resource, getrlimit};
 use shared_abi::image::{HOST_ARCH, HOST_WAIT, KERNEL_PREFIX};
 use targets::DeviceArch;
 use targets::gcc::TARGET_EXT;
@@ -219,6 +220,15 @@ unsafe fn base_of(library: *mut c_void) -> Option<u64> {
 
 /// An unnamed file in memory with the given content.
 fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
+    // The system ends a process that exceeds it.
+    if let Some(limit) = getrlimit(Resource::Fsize).current
+        && bytes.len() as u64 > limit
+    {
+        let size = bytes.len();
+        return Err(std::io::Error::other(format!(
+            "it has {size} bytes, but files are limited to {limit}: raise that limit (ulimit -f)"
+        )));
+    }
     // SAFETY: the name is a C string; the result is checked.
     let fd = unsafe { libc::memfd_create(c"revoff-image".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
