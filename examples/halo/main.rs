@@ -57,8 +57,7 @@ impl Options {
         ] {
             if let Some((rank, [first, other])) = examples::first_difference(value) {
                 bail!(
-                    "{option}: {first} on rank 0, but {other} on rank {rank} (0 if it is not given); give all ranks the \
-                     same {option}"
+                    "{option}: {first} on rank 0, but {other} on rank {rank}; give all ranks the same {option}"
                 );
             }
         }
@@ -109,10 +108,10 @@ fn run(options: &Options) -> anyhow::Result<()> {
     if count * ranks != options.cells {
         bail!("--cells {}: no multiple of {ranks} ranks", options.cells);
     }
-    let mut cells = Vec::new();
-    let reserved = cells.try_reserve_exact(usize::try_from(count)?);
+    let (mut cells, len) = (Vec::new(), usize::try_from(count)?);
+    let reserved = cells.try_reserve_exact(len);
     reserved.with_context(|| format!("--cells {}: too many for the memory", options.cells))?;
-    cells.resize(cells.capacity(), 0i64);
+    cells.resize(len, 0i64);
     let runtime = Runtime::open(&options.device)?;
     let image = KERNEL.image(&runtime, options.image.as_deref())?;
     let mut functions = Functions::new();

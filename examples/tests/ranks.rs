@@ -82,6 +82,15 @@ fn expected() -> Vec<String> {
     lines.collect()
 }
 
+/// Fails at the first line that is not the expected one.
+fn check(lines: &[String], run: &str) {
+    let expected = expected();
+    assert_eq!(lines.len(), expected.len(), "{run}");
+    for (line, expected) in lines.iter().zip(&expected) {
+        assert_eq!(line, expected, "{run}");
+    }
+}
+
 #[test]
 fn heat_flows_the_same_on_one_rank_and_on_four() {
     let mut devices = vec!["host"];
@@ -92,11 +101,15 @@ fn heat_flows_the_same_on_one_rank_and_on_four() {
     }
     for device in devices {
         for ranks in [1, 4] {
-            let cells = halo(device, ranks, &[]);
-            assert!(cells == expected(), "{device}, {ranks} ranks: {cells:?}");
+            check(
+                &halo(device, ranks, &[]),
+                &format!("{device}, {ranks} ranks"),
+            );
         }
-        let cells = halo(device, 4, &["--leave"]);
-        assert!(cells == expected(), "{device}, leaving: {cells:?}");
+        check(
+            &halo(device, 4, &["--leave"]),
+            &format!("{device}, leaving"),
+        );
     }
 }
 
