@@ -24,8 +24,9 @@ use clap::{CommandFactory, Parser};
 use crate::options::{Command, Options};
 
 fn main() -> ExitCode {
-    // SAFETY: no other thread, and no handler, is there yet. A file that exceeds `ulimit -f` is an error of its write, not
-    // the end of this process; the commands that a program starts inherit that.
+    // A file that exceeds `ulimit -f` is an error of its write, not the end of this process; the commands that a program
+    // starts inherit that.
+    // SAFETY: a signal is ignored, so no code of this process runs as its handler; nothing has set another action before.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     // Before there are threads.
     revoff_isolate::init(&run::isolated::JOBS);

@@ -21,14 +21,11 @@ const KERNEL_FAILED: u8 = 1;
 /// The command line, the environment or a file is invalid.
 const BAD_INPUT: u8 = 2;
 
-/// Where an answer, or the output of functions in C, was lost.
-pub(crate) const UNWRITTEN: &str = "cannot write the standard output";
-
 /// Prints an answer.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.context(UNWRITTEN)
+    written.context("cannot write the standard output")
 }
 
 /// Prints an answer as JSON.

@@ -466,7 +466,10 @@ fn output_of_functions_in_c_that_is_lost_is_an_error() {
     command.arg("--functions").arg(&image::hello().functions);
     command.arg("out:16:/dev/null");
     command.stdout(full.expect("/dev/full"));
-    run(&mut command).refused(&["cannot write the standard output", "No space left"]);
+    run(&mut command).refused(&[
+        "cannot write the output of host functions in C",
+        "No space left",
+    ]);
 }
 
 #[test]

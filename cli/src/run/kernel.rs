@@ -119,7 +119,7 @@ pub(super) fn run(options: &Options, path: &Path) -> anyhow::Result<()> {
     }
     report(options.json, &answer)?;
     ended?;
-    flushed.context(output::UNWRITTEN)
+    flushed.context("cannot write the output of host functions in C")
 }
 
 /// The error, with this command's remedy if the kernel called a function of `missing`, which no
@@ -175,12 +175,13 @@ fn flush_c() -> io::Result<()> {
     unsafe extern "C" {
         static stdout: *mut libc::FILE;
     }
-    // SAFETY: null stands for all streams; the C library locks each. The variable is that of C's headers, with the address
-    // of a stream that stays, even if it is closed.
+    // SAFETY: null stands for all streams; the C library locks each. The declaration is that of C's headers; the variable
+    // holds the address of a stream that the C library keeps until the process ends, even if a function has closed its file,
+    // and whose lock `ferror` takes. Code that assigns to the variable answers for the stream that it assigns.
     let [now, before] = unsafe { [libc::fflush(std::ptr::null_mut()), libc::ferror(stdout)] };
     match (now, before) {
         (0, 0) => Ok(()),
-        (0, _) => Err(io::Error::other("text of host functions in C was lost")),
+        (0, _) => Err(io::Error::other("text was lost before")),
         _ => Err(io::Error::last_os_error()),
     }
 }
