@@ -93,7 +93,7 @@ fn costs_are_counted() {
         line.split_whitespace().last().unwrap().to_owned()
     };
     assert_eq!(row("instructions of warps"), "21");
-    // What has not happened is not listed.
+    // Counts of zero are not listed.
     assert!(!table.stderr.contains("mapped memory"), "{}", table.stderr);
     assert!(
         table.stderr.contains("no call of GOMP_target_ext"),

@@ -10,7 +10,7 @@ use crate::{ALIGN, Arena, Fill};
 /// Flag of a step that the device can only read.
 const READ_ONLY: u16 = 1 << 15;
 
-/// What an access does.
+/// The kind of an access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// It reads.

@@ -5,7 +5,7 @@ use core::fmt;
 /// Bytes of a buffer. A piece of this length fits into the slot of a lane that calls alone.
 const BYTES: usize = 256;
 
-/// The end of a text that is being formatted. What came before it is on the host, in pieces.
+/// The end of a text that is being formatted. The text before it is on the host, in pieces.
 ///
 /// A piece ends between two characters. If the host does not keep a piece, the text ends with it, and
 /// the rest becomes a text of its own: nothing is lost.

@@ -7,7 +7,7 @@ use std_calls::std_random;
 
 use crate::calls::FAILED;
 
-/// What `getrandom` 0.3 and 0.4 call for systems that they do not know, if the program is compiled with
+/// The function that `getrandom` 0.3 and 0.4 call on systems that they do not know, if the program is compiled with
 /// `--cfg getrandom_backend="custom"`. Its own error is a `NonZeroI32` as well (0.3: the same bits without
 /// a sign), in which an error of the system is negative.
 ///

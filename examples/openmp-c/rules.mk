@@ -4,7 +4,7 @@
 CLANG ?= clang-22
 WRAPPER ?= llvm-offload-wrapper-22
 ARCHES ?= sm_70
-# What device-rt gives others to link: `cargo xtask images --pieces --arch ..` makes it.
+# Pieces of device-rt to link: `cargo xtask images --pieces --arch ..` builds them.
 PIECES ?= $(ROOT)/target/images/pieces
 CFLAGS ?= -O2 -Wall -Wextra -Werror
 HOST := $(shell uname -m)-pc-linux-gnu

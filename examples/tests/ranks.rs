@@ -222,7 +222,7 @@ fn a_rank_that_fails_ends_the_others() {
 fn a_rank_that_is_killed_ends_the_others() {
     // Their kernels run for hours.
     let options: [&str; 2] = ["--steps=1000000007", "--cells=999"];
-    // What it prints is not captured: it says why there are no ranks.
+    // Its output is not captured: it says why there are no ranks.
     let mut command = command("halo", &[(3, &options)]);
     let mut mpirun = command.spawn().expect("mpirun runs");
     let wait_for = |count: usize| {
@@ -246,7 +246,7 @@ fn a_rank_that_is_killed_ends_the_others() {
     wait_for(0);
 }
 
-/// What `timeout` returns if it had to end its command.
+/// The exit code of `timeout` if it had to end its command.
 const TIMED_OUT: i32 = 124;
 
 /// The numbers of the processes of `halo` with an option.

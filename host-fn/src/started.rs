@@ -61,7 +61,7 @@ pub struct Started<'call, R: Plain, const N: usize> {
     borrowed: PhantomData<&'call mut ()>,
 }
 
-/// Starts a call. What the host writes, other than the reply, is borrowed for `'call`, also if `entries`
+/// Starts a call. Memory that the host writes, other than the reply, is borrowed for `'call`, also if `entries`
 /// are borrowed for a shorter time: generated code vouches for that.
 ///
 /// # Errors

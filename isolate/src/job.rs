@@ -297,7 +297,7 @@ fn receive(
             Ok(0) => return Ok(Received::Late),
             result => result?,
         };
-        // What the process wrote before its end is read after it.
+        // Output from before the process's end is read after it.
         let has_ended = !events[0].revents().is_empty();
         // Also a process that never stops writing.
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);

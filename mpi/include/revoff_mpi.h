@@ -219,10 +219,10 @@ typedef struct revoff_mpi_neighbor {
     uint32_t rank;
     /** The tag of messages in its direction: of that to it, and of that from the other neighbour. */
     uint32_t tag;
-    /** What it gets, and how long that is. */
+    /** The message to it, and its length. */
     const void *send;
     size_t bytes;
-    /** Where what it sends goes, and how long that may be. */
+    /** The buffer for the message from it, and its length. */
     void *receive;
     size_t room;
 } revoff_mpi_neighbor;

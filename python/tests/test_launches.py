@@ -42,7 +42,7 @@ def test_every_form(every_form):
     words = np.arange(100)
     assert (given["words"] == words).all()
     assert (given["sums"] == 1 + words * 0.5).all()
-    # What comes only back was zero on the device.
+    # `Out` arguments begin as zeros on the device.
     assert (given["squares"] == words**2).all()
     assert given["total"] == 3
     assert given["swapped"]["left"] == 9 and given["swapped"]["right"] == 7.0

@@ -34,7 +34,7 @@ pub(crate) const ADAPTIVE: Waiting = Waiting::Adaptive;
 /// How the parallel patch for GCC waits after each poll of its ring.
 pub(crate) const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 
-/// What carries calls, and how the host waits for requests.
+/// The transport of calls, and how the host waits for requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setup {
     /// A wire of the runtime.

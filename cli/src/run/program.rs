@@ -90,7 +90,7 @@ pub(crate) struct Limits {
     pub(crate) permissions: Permissions,
 }
 
-/// What a program may do, or an isolated image.
+/// Permissions of a program, or of an isolated image.
 #[derive(Debug, Args)]
 pub(crate) struct Permissions {
     /// Allow the program to read the files of a folder, instead of all files; may be repeated

@@ -1,4 +1,4 @@
-//! What is made to fail.
+//! Planned faults of launches.
 
 use std::fmt;
 use std::fs::File;
@@ -101,7 +101,7 @@ impl Fault {
         Ok(())
     }
 
-    /// What the error of its host function says.
+    /// A part of its host function's error message.
     fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Disk => Some("No space left"),

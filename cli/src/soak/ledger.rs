@@ -1,4 +1,4 @@
-//! What the host has seen of each device thread.
+//! The host's record of each device thread's messages.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,7 @@ struct Launch {
     follows_abort: bool,
 }
 
-/// What a device thread says at its end.
+/// The counts that a device thread reports at its end.
 pub(super) struct Ended {
     pub(super) answered: u64,
     pub(super) wrong: u64,

@@ -108,7 +108,7 @@ pub(crate) struct Options {
     image: Option<PathBuf>,
 }
 
-/// What has happened, and what the process uses.
+/// The results so far, and the resources of the process.
 #[derive(Serialize)]
 struct Report {
     device: String,
@@ -132,7 +132,7 @@ struct Report {
     usage_at_last: Usage,
 }
 
-/// What the launches on a runtime have in common.
+/// Parameters of all launches on a runtime.
 #[derive(Clone, Copy, Debug)]
 struct Setup {
     wire: WireKind,

@@ -1,4 +1,4 @@
-//! What this process uses, as the system counts it.
+//! Resources of this process, as the system counts them.
 
 use std::fs;
 

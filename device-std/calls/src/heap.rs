@@ -15,7 +15,7 @@ pub struct HeapPiece {
     pub bytes: u64,
 }
 
-/// What a program allocated on its heap. Sizes are those that it asked for. An allocation that is
+/// Allocations of a program on its heap. Sizes are those that it asked for. An allocation that is
 /// resized remains the same one.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,

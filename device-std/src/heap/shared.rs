@@ -31,7 +31,7 @@ static SHARED: TicketMutex<Shared> = TicketMutex::new(Shared {
 /// Held while a thread asks the host for a piece. A thread that holds both locks took this one first.
 static GROWTH: TicketMutex<()> = TicketMutex::new(());
 
-/// What `talc` may need for an allocation besides its size and alignment.
+/// The bytes that `talc` may need for an allocation besides its size and alignment.
 const OVERHEAD: usize = 1 << 10;
 
 /// Locks a mutex. Waits longer after each attempt: on the `host` device, the owner may need this

@@ -16,7 +16,7 @@ use super::{CallError, Server, lock};
 /// Interval at which a host function that waits for a kernel looks for a deadlock.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What changes if something makes progress: the number of requests taken, the last launch and the
+/// The state that any progress changes: the number of requests taken, the last launch and the
 /// number of launches.
 type Progress = (u64, u32, usize);
 

@@ -218,7 +218,7 @@ impl RegisteredFunction {
         Self::new(name, Callee::Typed(function, Some(transfer)))
     }
 
-    /// What serves the call with these arguments without copies, where the device allows it.
+    /// The transfer that serves a call with these arguments without copies, where the device allows it.
     pub(super) fn direct_transfer(&self, args: &[Arg]) -> Option<&dyn DirectTransfer> {
         match &self.callee {
             Callee::Typed(_, transfer) => transfer
@@ -239,7 +239,7 @@ impl RegisteredFunction {
         Self::new(name, Callee::Async(function, spawn, on_device))
     }
 
-    /// What serves some calls of the asynchronous function with data in device memory, if there is such a thing.
+    /// The function, if there is one, that serves some calls of the asynchronous one with data in device memory.
     pub(super) fn on_device(&self) -> Option<&dyn DeviceFunction> {
         match &self.callee {
             Callee::Async(_, _, on_device) => on_device.as_deref(),

@@ -1,7 +1,7 @@
 //! Large reads and writes of regular files, which move directly between the file and the device's memory
 //! where the host can access that.
 //!
-//! What is read from or written to other files is mapped like any argument, since such a call may wait for
+//! Data for and from other files is mapped like any argument, since such a call may wait for
 //! ever: pipes do, and files of `/proc`, which are regular but have no size.
 
 use std::fs::Metadata;

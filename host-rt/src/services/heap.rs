@@ -27,7 +27,7 @@ pub struct HeapUse {
     pub growths: u64,
     /// Why it could not grow, when that happened last. The program's allocation failed.
     pub refused: Option<HeapRefusal>,
-    /// What the program allocated, if its launch asked for that and it has ended.
+    /// Statistics of the program's allocations, if its launch asked for them and it has ended.
     pub statistics: Option<HeapStatistics>,
 }
 

@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
             (Profile::Test, Kind::Test) => format!("{}-tests", krate.name),
         };
         let path = |extension| target_dir.join(format!("{file}.{extension}"));
-        // What the compiler writes for GPUs, in place of a linker.
+        // The compiler's output for GPUs, where no linker runs.
         let emitted = match self.target {
             StdTarget::Host => None,
             StdTarget::Gpu(arch) => Some(match arch.target {

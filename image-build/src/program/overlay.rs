@@ -24,7 +24,7 @@ struct Edit {
     /// A text in it. Only the `nth` occurrence counts, from 0.
     anchor: &'static str,
     nth: usize,
-    /// What is inserted behind the anchor.
+    /// The text to insert behind the anchor.
     insert: &'static str,
 }
 

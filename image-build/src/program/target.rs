@@ -102,7 +102,7 @@ impl StdTarget {
             ]),
             StdTarget::Gpu(arch) => {
                 changes.push(("cpu", json!(arch.name)));
-                // What the compiler emits becomes the image: nothing is linked.
+                // The compiler's output becomes the image: nothing is linked.
                 changes.push(("linker", json!(linker)));
                 // With LLVM's builtins, `compiler-builtins` would be no part of the one unit of code that
                 // a program is, and it has the mathematical functions. Without them, LLVM does not turn

@@ -140,7 +140,7 @@ pub(crate) fn errors_and_panics_arrive() {
     }
 }
 
-/// What a terminal would obey is not shown.
+/// Control characters, which a terminal would obey, are not shown.
 pub(crate) fn texts_are_harmless() {
     let error = run("error:\u{1b}]0;title\u{7}").expect_err("no result");
     let text = error.to_string();

@@ -22,7 +22,7 @@ fn report(isolated: Isolated) -> Result<Vec<u8>, JobError> {
     Ok(text.unwrap_or_default().into_bytes())
 }
 
-/// What the system itself has, found out without the crate.
+/// The system's own mechanisms, found out without the crate.
 pub(crate) struct System {
     /// Or why not.
     namespaces: Result<(), Lack>,
@@ -31,7 +31,7 @@ pub(crate) struct System {
     is_root: bool,
 }
 
-/// What a system lacks for a test.
+/// A requirement of a test that a system does not meet.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Lack {
     #[error("no namespaces: {0}")]
@@ -87,7 +87,7 @@ impl System {
         self.landlock_alone()
     }
 
-    /// What a sandbox lacks, if a process can be isolated.
+    /// The mechanism that a sandbox lacks, if a process can be isolated.
     pub(crate) fn missing(&self) -> Option<Mechanism> {
         match (&self.namespaces, self.landlock > 0) {
             (Err(_), _) => Some(Mechanism::Namespaces),

@@ -240,7 +240,7 @@ fn create(argument: &str) -> io::Result<()> {
     }
 }
 
-/// What each of these lines gives.
+/// The result of each of these lines.
 fn run(sandbox: &Sandbox, lines: &[String]) -> BTreeMap<String, String> {
     let result = PROBE.run(sandbox, lines.join("\n").as_bytes());
     let text = String::from_utf8(result.expect("a result")).expect("text");

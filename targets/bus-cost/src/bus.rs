@@ -20,7 +20,7 @@
 //! - A fence is expensive only while stores are outstanding, so fences that accompany each poll add
 //!   nothing.
 //!
-//! What the model omits: contention between warps, the traffic of polls, write combining across
+//! The model omits contention between warps, the traffic of polls, write combining across
 //! instructions, address translation, caches of the host, instructions of the warp, and the host's
 //! own work.
 //!

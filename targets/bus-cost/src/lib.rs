@@ -1,4 +1,4 @@
-//! What a kernel does on the bus between device and host, and an estimate of the time that it takes.
+//! Counts of a kernel's operations on the bus between device and host, and an estimate of their time.
 //!
 //! An emulator fills in [`Costs`]: the [`Counts`] of a launch, and those of its [`Calls`] to the host.
 //! A [`Bus`] turns the averages of a call into an [`Estimate`]. The counts are exact, except for

@@ -29,7 +29,7 @@ const MAX_GPUS: usize = 64;
 /// Bytes of a GPU's memory.
 const MEMORY: RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-/// What is logged unless `REVOFF_LOG` says otherwise: images that are not loaded and why, kernels that are not
+/// The filter of the log unless `REVOFF_LOG` sets one: images that are not loaded and why, kernels that are not
 /// launched, functions that are not supported.
 const SHOWN: &str = "cuda_emu=warn";
 

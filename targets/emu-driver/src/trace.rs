@@ -35,7 +35,7 @@ impl Traced {
         value(TRACE, None, "a block and a thread (as 0.31)", read)
     }
 
-    /// What prints its instructions. If there were none when the process exits, a message says so.
+    /// The function that prints its instructions. If there were none when the process exits, a message says so.
     pub fn sink(self, print: fn(&str)) -> impl Fn(&str) + Send + Sync + 'static {
         static ONCE: Once = Once::new();
         TRACED.get_or_init(|| self);

@@ -36,7 +36,7 @@ impl Ignored {
 }
 
 impl Weak {
-    /// What [`parse`](Self::parse) reads.
+    /// The syntax of [`parse`](Self::parse), for errors.
     pub const EXPECTED: &str =
         "a whole number from 1 on, alone or with `,store-waits` or `,invalidations`";
 

@@ -24,7 +24,7 @@ use crate::status::{Answer, Status};
 const MEMORY: RangeInclusive<u64> = 1 << 20..=MAX_MEMORY;
 const DEFAULT_MEMORY: u64 = 16 << 30;
 
-/// What is logged unless `REVOFF_LOG` says otherwise: packets that are invalid, functions that are not supported.
+/// The filter of the log unless `REVOFF_LOG` sets one: packets that are invalid, functions that are not supported.
 const SHOWN: &str = "hsa_emu=warn";
 
 /// Adds them.

@@ -230,7 +230,7 @@ impl Program {
     }
 }
 
-/// What a program leaves: memory, executed instructions, and how it ended.
+/// The results of a program: memory, executed instructions, and how it ended.
 fn run(text: &str, sm: u32, threads: u32, is_observed: bool) -> (Vec<u8>, u64, String) {
     let options = Options {
         sm,

@@ -176,7 +176,7 @@ impl Cell {
         })
     }
 
-    /// What `find` finds first in the accesses that conflict, each with its observers.
+    /// The first race that `find` finds in the accesses that conflict, each with its observers.
     fn conflicting(
         &self,
         mask: u8,

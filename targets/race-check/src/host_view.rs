@@ -1,4 +1,4 @@
-//! What the device can know of the host's accesses to eight bytes.
+//! The device's knowledge of the host's accesses to eight bytes.
 
 use super::party::Party;
 

@@ -292,7 +292,7 @@ impl Checker {
 
         let mut observes = false;
         if operation.kind != AccessKind::Store {
-            // What is not explicit may synchronise threads of the block.
+            // Weak accesses may synchronise threads of the block, if code is not explicit.
             let scope = match strength {
                 Strength::Strong(scope) => Some(scope),
                 Strength::Weak => mixes.then_some(Scope::Cta),

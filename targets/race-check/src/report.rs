@@ -8,7 +8,7 @@ use super::{Checker, Site, lanes_of, lock};
 /// A race, and the device thread and instruction to which it is attributed.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the two have done.
+    /// The two accesses, and why they are a race.
     pub text: String,
     /// Whether one of the two is the host.
     pub(super) with_host: bool,

@@ -14,7 +14,7 @@ pub struct Rules {
     pub is_mapped: IsMapped,
     /// Whether all mapped memory is [registered](crate::Checker::map).
     pub registers_mapped: bool,
-    /// What reports call a block, and a thread of it.
+    /// The words for a block and for a thread of it, in reports.
     pub words: [&'static str; 2],
 }
 

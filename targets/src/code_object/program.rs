@@ -39,7 +39,7 @@ pub struct Program<'b> {
     pub symbols: Vec<Symbol<'b>>,
     /// Functions, exported or not: their addresses and names.
     pub functions: Vec<(u64, &'b str)>,
-    /// What the loader writes.
+    /// The values that the loader writes.
     pub relocations: Vec<Relocation>,
 }
 
@@ -199,7 +199,7 @@ pub enum ProgramError {
     Segment {
         /// Its address.
         address: u64,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
     /// There is nothing to load.
@@ -208,7 +208,7 @@ pub enum ProgramError {
     /// There are too many parts.
     #[error("it has more than {limit} {what}")]
     TooMany {
-        /// What there is too much of.
+        /// The name of the parts.
         what: &'static str,
         /// The limit.
         limit: usize,
@@ -220,7 +220,7 @@ pub enum ProgramError {
         address: u64,
         /// Its type.
         kind: u32,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
     /// A symbol is invalid.
@@ -228,7 +228,7 @@ pub enum ProgramError {
     Symbol {
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
 }

@@ -87,7 +87,7 @@ program allocatables
   do i = -2, 5
     call expect('shared after', shared(i), 3 * (1000 + i))
   end do
-  ! What the host has of an array that is not allocated there, either.
+  ! A part of the host's array, which the device does not allocate, either.
   allocate (mine(4))
   mine = [1, 2, 3, 4]
   !$omp target enter data map(to: mine)

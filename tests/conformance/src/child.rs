@@ -46,7 +46,7 @@ pub enum ChildError {
     Failed {
         /// How the process ended.
         status: ExitStatus,
-        /// What it wrote to its standard output, and then what to its standard error.
+        /// Its standard output, followed by its standard error.
         output: String,
     },
 }

@@ -128,8 +128,8 @@ fn edit(bytes: &[u8]) -> String {
     lines.collect()
 }
 
-/// What a word of an instruction may be replaced by: its kind of register, or whether it is a number or a name, and the
-/// punctuation after it.
+/// The kind of an instruction's word, which another of that kind may replace: its kind of register, or whether it is a
+/// number or a name, and the punctuation after it.
 fn kind(word: &str) -> [Option<char>; 2] {
     let class = |letter: char| match letter {
         '0'..='9' | '-' => '0',
@@ -154,7 +154,7 @@ static PTX_MACHINE: LazyLock<ptx_emu::Machine> = LazyLock::new(|| {
 /// The number of kernels that have ended without a fault in this time.
 fn run_ptx(text: &str, time: Duration) -> usize {
     let machine = &*PTX_MACHINE;
-    // What others define.
+    // The definition of a function that texts only declare.
     let helper = ".version 6.3\n.target sm_70\n.address_size 64\n\
                   .visible .func (.param .b32 out) greet (.param .b64 in) { ret; }\n";
     let parts = [("fuzzed", text), ("helper", helper)];

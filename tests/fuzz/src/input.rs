@@ -79,7 +79,7 @@ macro_rules! calls_of {
 }
 pub(crate) use calls_of;
 
-/// What was tried in this process, and how much of it has succeeded.
+/// The number of attempts in this process, and of those that succeeded.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     tried: AtomicU64,
@@ -89,9 +89,9 @@ pub(crate) struct Counter {
 /// The numbers of a target: a fuzzer whose input is always rejected tests little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// What was tried.
+    /// The number of attempts.
     pub tried: u64,
-    /// How much of it has succeeded.
+    /// The number of those that succeeded.
     pub succeeded: u64,
 }
 

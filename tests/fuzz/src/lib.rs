@@ -1,4 +1,4 @@
-//! What must hold for any bytes: files of strangers are errors, and never a panic, a hang, or memory out of proportion;
+//! Guarantees for any bytes: files of strangers are errors, and never a panic, a hang, or memory out of proportion;
 //! calls of the emulated drivers return a code, whatever their arguments, and leave others alone.
 //!
 //! Each target is a function of bytes, which a fuzzer ([libfuzzer](../libfuzzer)) or a test on stable Rust calls with

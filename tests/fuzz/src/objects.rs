@@ -5,7 +5,7 @@
 pub(crate) struct Object<K> {
     pub(crate) kind: K,
     pub(crate) value: u64,
-    /// What it belongs to, such as a context; it ends with it.
+    /// The object that it belongs to, such as a context, and with which it ends.
     pub(crate) owner: u64,
     /// Its size, if it is memory.
     pub(crate) bytes: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Object<K> {
 #[derive(Debug)]
 pub(crate) struct Objects<K> {
     all: Vec<Object<K>>,
-    /// What no call has returned to this sequence: numbers that are made up, and handles of others.
+    /// Values that no call has returned to this sequence: numbers that are made up, and handles of others.
     strange: Vec<u64>,
 }
 

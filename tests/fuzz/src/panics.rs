@@ -36,7 +36,7 @@ fn keep(fault: String) {
     first.get_or_insert(fault);
 }
 
-/// What must hold in a function that a driver calls.
+/// An assertion in a function that a driver calls, where a panic would end the process.
 pub(crate) fn expect(holds: bool, what: &str) {
     if !holds {
         keep(what.to_owned());

@@ -20,7 +20,7 @@ pub(super) const STATEMENTS: Target = Target {
     tally: None,
 };
 
-/// Cutting libgomp's function out of an image by GCC. What is cut once has nothing left to cut.
+/// Cutting libgomp's function out of an image by GCC. An image that was cut has nothing left to cut.
 pub(super) const CUT: Target = Target {
     name: "ptx-cut",
     run: |bytes| {

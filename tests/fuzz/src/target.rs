@@ -20,6 +20,6 @@ pub struct Target {
     pub is_valid: fn(&[u8]) -> bool,
     /// How many calls of a parser take as long as one of this: a test calls it the less often.
     pub cost: u64,
-    /// What it has done in this process so far, if much of its input could be rejected.
+    /// Its counts in this process so far, if much of its input could be rejected.
     pub tally: Option<fn() -> Tally>,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::prefix::output_of;
 
-/// What the names of files with licences begin with, in upper case.
+/// Prefixes of the names of files with licences, in upper case.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
 
 /// The text with all of them. Crates with the same text share it.

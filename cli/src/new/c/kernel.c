@@ -23,7 +23,7 @@ REVOFF_KERNEL(sum)
     if (revoff_team() != 0 || revoff_thread() != 0)
         return;
     for (;;) {
-        /* What the call passes to the host and back: where it is, its size, and how it is copied. */
+        /* The call's arguments: their addresses, their sizes, and how they are copied. */
         void *addrs[] = {&offset, chunk, &length};
         size_t sizes[] = {sizeof offset, sizeof chunk, sizeof length};
         unsigned short kinds[] = {REVOFF_MAP_TO, REVOFF_MAP_FROM, REVOFF_MAP_FROM};

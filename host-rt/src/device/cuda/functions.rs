@@ -44,7 +44,7 @@ macro_rules! functions {
             /// The functions that `find` finds by their names.
             ///
             /// # Safety
-            /// What it finds are the driver's functions of these names, which stay.
+            /// `find` returns the driver's functions of these names, and they stay loaded.
             ///
             /// # Errors
             /// The name of one that is missing, and the reason.

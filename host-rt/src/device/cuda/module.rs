@@ -229,7 +229,7 @@ impl Globals {
     }
 }
 
-/// What a device loads, if it does not load this.
+/// The images that the device loads, in words, if this is not one of them.
 fn unsuitable(part: &Image, arch: &DeviceArch) -> Option<String> {
     let (sm, formats, kinds) = match arch {
         DeviceArch::Emulated(sm) => (*sm, &EMULATED_FORMATS[..], "PTX and fatbins with it"),

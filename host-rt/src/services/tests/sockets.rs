@@ -217,7 +217,7 @@ fn datagrams_have_a_sender() {
     services.udp_connect(two, &sender).unwrap();
     assert_eq!(address(&services, two, 1), at_one);
     assert_eq!(services.send(two, b"back").unwrap(), 4);
-    // What is too long for the buffer is cut.
+    // Bytes of a datagram beyond the buffer are dropped.
     assert_eq!(services.receive(one, 0, &mut bytes[..2]).unwrap(), 2);
     assert_eq!(&bytes[..2], b"ba");
     assert_eq!(services.send_to(one, b"", &at_two).unwrap(), 0);

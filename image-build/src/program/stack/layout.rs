@@ -21,7 +21,7 @@ impl Layout {
     }
 }
 
-/// What is left of a type's text.
+/// A parser of types, with the rest of the text.
 struct Parser<'a> {
     rest: &'a str,
 }

@@ -31,8 +31,8 @@ const END: &str =
 /// The function that tells a thread its team, as LLVM declares it.
 const TEAM: &str = "@llvm.amdgcn.workgroup.id.x";
 
-/// What a kernel is launched with, as far as functions pass it on to others, unless they have an attribute
-/// `amdgpu-no-` for it; and how LLVM's functions for it are named.
+/// Values of a launch that functions pass on to others, unless they have an attribute `amdgpu-no-` for one; and the
+/// names of LLVM's functions for them.
 const LAUNCH: &[(&str, &str)] = &[
     ("dispatch-ptr", "@llvm.amdgcn.dispatch.ptr"),
     ("dispatch-id", "@llvm.amdgcn.dispatch.id"),

@@ -63,7 +63,7 @@ struct Outstanding<F> {
     read: Awaited,
 }
 
-/// What to count when a group waits for a read.
+/// A read, as it is counted when a group waits for it.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     site: Site,
@@ -206,7 +206,7 @@ impl<F> Recorder<F> {
         !self.outstanding.is_empty()
     }
 
-    /// What the outstanding reads fill.
+    /// The destinations of the outstanding reads.
     pub fn fills_mut(&mut self) -> impl Iterator<Item = &mut F> {
         self.outstanding.iter_mut().map(|read| &mut read.fills)
     }

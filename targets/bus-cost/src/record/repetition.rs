@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::executed::{Executed, LaneMask, MAX_LANES, Site, lanes_of};
 
-/// What has changed since the last execution of an instruction, in some lane.
+/// The greatest change since the last execution of an instruction, in any lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// Nothing: it is repeated.

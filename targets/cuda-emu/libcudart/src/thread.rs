@@ -1,4 +1,4 @@
-//! What each thread has: the device that it has chosen, its last error and its pending launches.
+//! State of each thread: the chosen device, the last error and the pending launches.
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
@@ -12,7 +12,7 @@ pub struct Dim3 {
     pub z: u32,
 }
 
-/// What `<<<>>>` contains.
+/// The contents of `<<<>>>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
     pub(crate) grid: Dim3,

@@ -252,7 +252,7 @@ pub extern "C" fn cuLaunchCooperativeKernel<const DEFAULT: u64>(
     )
 }
 
-/// What the attributes of a launch ask for: whether it is cooperative.
+/// Whether the attributes of a launch ask for a cooperative one.
 ///
 /// # Safety
 /// There are that many, or the pointer to them is null.

@@ -107,7 +107,7 @@ pub extern "C" fn cuLinkComplete(linker: u64, image: Out<*const c_void>, size: O
         if linker.parts.is_empty() || linker.linked.is_some() {
             return Err(Code::INVALID_VALUE);
         }
-        // What is missing, or there twice, is found here, and not when the result is loaded.
+        // Symbols that are missing or defined twice are reported here, not when the result is loaded.
         linker.say(context.load(&linker.parts).map(drop))?;
         let linked = linker.linked.insert(linked(&linker.parts));
         size.set_if_wanted(linked.len());

@@ -149,7 +149,7 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: u64, attribute: u32, value: In<u32
     })
 }
 
-/// What was set; sizes are 0, since no pool keeps memory.
+/// Attributes are as they were set; sizes are 0, since no pool keeps memory.
 pub extern "C" fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: Out<c_void>) -> u32 {
     with_driver("cuMemPoolGetAttribute", |_| {
         let pools = lock(&POOLS);

@@ -20,7 +20,7 @@ pub struct GpuOptions {
     /// kernel delays all later ones), and pinned memory is not zero, as new pages of a system are, and as GCC's
     /// plugin for libgomp expects.
     pub is_strict: bool,
-    /// What becomes of what the driver says.
+    /// Receives the driver's messages.
     pub report: Report,
 }
 

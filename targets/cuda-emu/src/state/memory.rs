@@ -19,7 +19,7 @@ pub(crate) struct Block {
     pub(crate) of_stream: bool,
 }
 
-/// What pinned memory was allocated for.
+/// The purpose of pinned memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PinnedKind {
     /// For the host, with these flags.

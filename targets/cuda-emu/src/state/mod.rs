@@ -53,7 +53,7 @@ pub(crate) struct Context {
     pub(crate) cache_config: AtomicU32,
     /// Kernels that may be running.
     kernels: Mutex<Vec<Running>>,
-    /// What broke it.
+    /// The fault that broke the context.
     fault: Mutex<Option<Fault>>,
 }
 
@@ -164,7 +164,7 @@ impl Context {
         self.break_with(code);
     }
 
-    /// What broke it, if that was a fault.
+    /// The fault that broke the context, if a fault did.
     pub(crate) fn fault(&self) -> Option<Fault> {
         lock(&self.fault).clone()
     }

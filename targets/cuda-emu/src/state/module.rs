@@ -41,7 +41,7 @@ pub(crate) fn set_dynamic(function: u64, bytes: u32) {
 }
 
 impl Function {
-    /// What a launch starts.
+    /// The kernel to launch: an error if only device code calls the function.
     pub(crate) fn kernel(&self) -> Answer<Kernel> {
         self.kernel.ok_or(Code::INVALID_HANDLE)
     }

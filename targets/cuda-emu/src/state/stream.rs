@@ -50,7 +50,7 @@ impl Work {
     }
 }
 
-/// What a stream waits for without being told to.
+/// The streams that a stream waits for without being told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// It is the legacy default stream: for all blocking streams.

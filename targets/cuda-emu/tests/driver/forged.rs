@@ -10,7 +10,7 @@ use crate::random::{Random, rounds};
 /// Calls, unless the environment asks for more.
 const ROUNDS: u64 = 20_000;
 
-/// What earlier calls have returned, valid or not any more.
+/// Values that earlier calls have returned, still valid or not.
 #[derive(Default)]
 struct Seen(Vec<u64>);
 
@@ -36,7 +36,7 @@ fn random_calls_return() {
     let buffer = buffer.as_mut_ptr();
     for round in 0..rounds(ROUNDS) {
         if round % 5000 == 4999 {
-            // What was never freed slows everything down.
+            // Memory that was never freed slows everything down.
             drop(gpu);
             gpu = Gpu::with(false);
         }

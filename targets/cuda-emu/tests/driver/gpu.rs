@@ -41,7 +41,7 @@ pub(crate) const KERNELS: &str = include_str!("kernels.ptx");
 pub(crate) struct Gpu {
     pub(crate) number: i32,
     pub(crate) context: u64,
-    /// What the driver has said.
+    /// The driver's messages.
     pub(crate) said: Arc<Mutex<Vec<String>>>,
 }
 

@@ -41,7 +41,7 @@ pub(super) enum Action {
     Caches(CacheEffects),
 }
 
-/// What an instruction on caches does.
+/// The caches that an instruction invalidates, and those that it writes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CacheEffects {
     /// The caches of vector loads that it invalidates, the nearest first: two of the compute unit, and L2 as far

@@ -315,7 +315,7 @@ fn hardware_register(wave: &Wave, group: &Group, number: u32) -> Option<u32> {
 }
 
 fn wait(wave: &mut Wave, step: &Step, group: &mut Group) -> Flow {
-    // What has been loaded and stored before is ordered before what comes later.
+    // Orders earlier loads and stores before later ones.
     fence(Ordering::AcqRel);
     if wave.is_observed {
         let generation = wave.target.arch.generation();

@@ -8,7 +8,7 @@ use super::caches::Caches;
 use super::kernel::Kernel;
 use super::private_memory::GARBAGE;
 
-/// What the waves of a workgroup share.
+/// The shared state of a workgroup's waves.
 pub(crate) struct Group {
     pub(super) kernel: Arc<Kernel>,
     /// Its place in the grid.
@@ -23,7 +23,7 @@ pub(crate) struct Group {
     pub(super) clocks: Option<Box<BlockClocks>>,
 }
 
-/// What waves have done in a turn.
+/// The effects of the waves in a turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effects {
     /// They have changed memory.
@@ -126,7 +126,7 @@ impl Group {
         self.effects.polled_host = true;
     }
 
-    /// What waves have done since the last call.
+    /// The effects of the waves since the last call.
     pub(super) fn take_effects(&mut self) -> Effects {
         std::mem::take(&mut self.effects)
     }

@@ -81,7 +81,7 @@ pub(crate) struct Kernel {
     pub(crate) weak: Option<Weak>,
     /// A lane to trace.
     pub(crate) trace: Option<Trace>,
-    /// What it does on the bus, if that is counted.
+    /// Its operations on the bus, if they are counted.
     pub(crate) costs: Option<KernelCosts>,
     /// The race checker, if it is checked.
     pub(crate) check: Option<LaunchCheck>,

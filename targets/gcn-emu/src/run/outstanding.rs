@@ -5,7 +5,7 @@ use race_check::Scope;
 use super::counters::{COUNTERS, Counters};
 use crate::arch::Arch;
 
-/// What an operation that is not complete does.
+/// The effect of an operation that is not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Load,
@@ -35,7 +35,7 @@ pub(super) struct Current {
     pub(super) is_known_to_lds: bool,
 }
 
-/// What the checker needs of a wave.
+/// The race checker's state of a wave.
 #[derive(Debug)]
 pub(super) struct WaveCheck {
     pub(super) arch: Arch,

@@ -26,7 +26,7 @@ pub(super) struct Alu {
     pub(super) mask: Option<u8>,
     /// The scalar registers that receive the mask.
     pub(super) masks: Vec<u8>,
-    /// What comes before and after the function.
+    /// Changes of the sources before the function, and of the result after it.
     pub(super) modifiers: Option<Box<ResolvedModifiers>>,
     /// Whether operands are floats, to which the mode register applies.
     pub(super) has_floats: bool,

@@ -2,8 +2,8 @@
 //!
 //! A register that a load fills has garbage until the wait for it. Stores of a wave complete in any
 //! order, at the latest at the wait for them. Loads may find content in caches of the compute unit that
-//! is older than memory, until an instruction invalidates these. What a wave itself has stored it
-//! finds. Code that lacks a wait or an invalidation gives wrong results, sooner or later.
+//! is older than memory, until an instruction invalidates these. A wave finds its own stores.
+//! Code that lacks a wait or an invalidation gives wrong results, sooner or later.
 //!
 //! Not modelled: the cache that all compute units of a GPU share, and what copy engines see of it.
 //!

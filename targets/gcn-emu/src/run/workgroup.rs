@@ -260,7 +260,7 @@ fn run<const OBSERVED: bool>(
             Flow::Wait => return Ok(Pause::Idle),
             Flow::End => {
                 weak::finish(wave, group);
-                // What other devices see after the launch.
+                // Other devices see the wave's stores after the launch.
                 fence(Ordering::SeqCst);
                 return Ok(Pause::End);
             }

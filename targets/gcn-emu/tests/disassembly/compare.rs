@@ -19,7 +19,7 @@ pub(crate) struct Comparison {
     pub(crate) lenient: usize,
     /// Instructions of each name, without the suffix of the encoding.
     pub(crate) names: BTreeMap<String, usize>,
-    /// What differs.
+    /// A line for each difference.
     pub(crate) differences: Vec<String>,
 }
 

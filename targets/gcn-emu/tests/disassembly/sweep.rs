@@ -205,7 +205,7 @@ fn words(arch: Arch, fillings: usize) -> Vec<u32> {
     }
     // Where the end of the words cuts an instruction is up to the disassembler.
     words.extend([NOP; 4]);
-    // What looks like such an instruction after an invalid word.
+    // After an invalid word, any word may begin such an instruction.
     for at in 0..words.len() - 1 {
         if crashes(generation, &words[at..]) {
             words[at] = NOP;

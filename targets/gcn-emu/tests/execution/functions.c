@@ -90,7 +90,7 @@ static void halves(const u32 *in, u32 *out) {
   for (u32 i = 10; i < 16; i++) out[i] = 0;
 }
 
-/* What gfx12 has scalar instructions for. */
+/* Float operations for which gfx12 has scalar instructions. */
 static void uniform_floats(const u32 *in, u32 *out) {
   float a = float_of(in[0]), b = float_of(in[1]), c = float_of(in[2]);
   out[0] = float_bits(__builtin_fmaf(a, b, c)); out[1] = float_bits(__builtin_fmaf(a, b, 1.5f));

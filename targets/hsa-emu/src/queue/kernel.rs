@@ -173,7 +173,7 @@ impl Queue {
             } if is_of_kernel || is_aperture(address) => Status::MEMORY_APERTURE_VIOLATION,
             FaultKind::Unreachable { address, bytes, .. } => {
                 self.gpu.record(fault);
-                // What it may use and could not, it wanted to write.
+                // A fault in memory that the GPU may use is a write to read-only memory.
                 let reason = match self.gpu.may_use(address, bytes.into()) {
                     true => HSA_AMD_MEMORY_FAULT_READ_ONLY,
                     false => HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,

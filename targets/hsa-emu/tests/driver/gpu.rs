@@ -41,7 +41,7 @@ pub(crate) fn is(status: hsa_status_t, expected: hsa_status_t) {
 pub(crate) struct Gpu {
     pub(crate) number: u32,
     pub(crate) agent: hsa_agent_t,
-    /// What the runtime has said.
+    /// The runtime's messages.
     pub(crate) said: Arc<Mutex<Vec<String>>>,
 }
 

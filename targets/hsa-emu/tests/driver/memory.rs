@@ -10,7 +10,7 @@ use crate::gpu::{
     COARSE, FINE, Gpu, KERNARG, alloc, cpu, free, hsa, is, pool_of, pools, read, works,
 };
 
-/// What is known of an address, and the agents that may use it.
+/// The runtime's information about an address, and the agents that may use it.
 fn known(address: *const c_void) -> (hsa_amd_pointer_info_t, Vec<u64>) {
     // SAFETY: a struct of numbers, pointers and handles, for which zeros are valid.
     let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };

@@ -133,7 +133,7 @@ pub(crate) fn to_tf32(is_away: bool, rounding: Option<Rounding>, relu: bool) -> 
     })
 }
 
-/// What to add so that the bits below the last one round to nearest, ties to even.
+/// The number to add before the lower bits are cut off, to round to nearest, ties to even.
 fn to_even(bits: u32) -> u32 {
     0xfff + (bits >> 13 & 1)
 }

@@ -81,7 +81,7 @@ pub(crate) enum AtomOp {
     AddBf16x2,
 }
 
-/// What an instruction reads or writes.
+/// An operand of an instruction, and whether it is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     Read(Src),

@@ -361,7 +361,7 @@ impl AsyncExecutor<'_> {
         Ok(())
     }
 
-    /// What a thread has begun happens.
+    /// Performs an operation that a thread has begun.
     fn perform(&mut self, thread: ThreadId, pending: Pending) -> Result<(), FaultKind> {
         match pending {
             Pending::Commit => return Ok(()),
@@ -409,7 +409,7 @@ impl AsyncExecutor<'_> {
         }
     }
 
-    /// What has begun and arrives at an `mbarrier` happens.
+    /// Performs the operations that have begun and arrive at an `mbarrier`.
     fn perform_tracked(&mut self, mbarrier: u64) -> Result<(), FaultKind> {
         if self.block.copies.is_empty() {
             return Ok(());

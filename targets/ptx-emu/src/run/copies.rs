@@ -19,7 +19,7 @@ pub(super) enum CopyAddress {
     Shared(u64),
 }
 
-/// What a thread has begun.
+/// An operation that a thread has begun.
 #[derive(Clone, Debug)]
 pub(super) enum Pending {
     Copy {

@@ -66,8 +66,8 @@ pub(super) fn run(warp: &mut Warp, block: &mut BlockState, budget: u32) -> Resul
     result.map(|()| left < budget)
 }
 
-/// Executes instructions of a group, until another one may run. What counts, traces or checks
-/// instructions sees those of an observed group alone.
+/// Executes instructions of a group, until another one may run. Only instructions of an observed group
+/// are counted, traced or checked.
 fn run_group<const OBSERVED: bool>(
     warp: &mut Warp,
     block: &mut BlockState,

@@ -32,7 +32,7 @@ pub(super) struct FastPath<'a> {
     pub(super) polls_mapped_memory: &'a mut bool,
 }
 
-/// What [`FastPath::run`] executed.
+/// The outcome of [`FastPath::run`].
 pub(super) struct Advance {
     /// The next instruction, or the one at which lanes have faulted.
     pub(super) pc: Pc,

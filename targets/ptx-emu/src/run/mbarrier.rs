@@ -26,7 +26,7 @@ pub(super) struct Mbarrier {
 }
 
 impl Mbarrier {
-    /// What a thread gets when it arrives, and what is in memory.
+    /// The word in memory, which a thread also gets when it arrives.
     pub(super) fn state(&self) -> u64 {
         self.phase << PENDING_BITS | self.pending
     }

@@ -1,4 +1,4 @@
-// What needs an `sm_90`: clusters of one block, bulk copies, counted transactions.
+// Features that need an `sm_90`: clusters of one block, bulk copies, counted transactions.
 
 #include <cooperative_groups.h>
 #include <cuda/barrier>

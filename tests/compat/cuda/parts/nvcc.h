@@ -1,4 +1,4 @@
-// What nvcc declares in each source file, as far as programs of the documentation use it.
+// nvcc's declarations in each source file, as far as programs of the documentation use them.
 #pragma once
 #include "runtime.h"
 

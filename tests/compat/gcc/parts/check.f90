@@ -1,4 +1,4 @@
-! What the Fortran programs share; see check.h.
+! Checks that the Fortran programs share; see check.h.
 module check
   use, intrinsic :: iso_fortran_env, only: int64, real64
   implicit none
@@ -38,7 +38,7 @@ contains
     on_device = status == 1
   end function
 
-  ! What omp_is_initial_device() said in a target region.
+  ! Checks the result of omp_is_initial_device() in a target region.
   subroutine expect_on_device(initial)
     logical, intent(in) :: initial
     if (on_device() .and. initial) then

@@ -1,4 +1,4 @@
-//! What a call to the host costs in calls of the driver and on the bus, with GCC's own plugin and with ours: both
+//! Costs of a call to the host, in calls of the driver and on the bus, with GCC's own plugin and with ours: both
 //! run on the emulated driver, which counts. `docs/gcc.md` has the table.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ enum Plugin {
 }
 
 impl Bench {
-    /// What the driver prints at the end of a run with this number of requests.
+    /// The driver's output at the end of a run with this number of requests.
     fn printed(
         &self,
         program: &Program,
@@ -103,7 +103,7 @@ impl Bench {
         ))
     }
 
-    /// What each of [`MORE`] further requests adds.
+    /// The calls that each of [`MORE`] further requests adds.
     fn of_request(
         &self,
         program: &Program,

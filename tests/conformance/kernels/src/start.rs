@@ -97,7 +97,7 @@ pub unsafe fn start_forms(memory: *mut u64, results: *mut u64) {
     correct += u64::from((pair.left, pair.right, other) == (21, 10, pair)) << 3;
     correct += u64::from(fill == [1, 2, 3, 4, 5, 6, 7] && full == [1, 2, 3]) << 4;
     correct += u64::from(one == Pair { left: 3, right: 4 } && two == one) << 5;
-    // What does not fit a slot is not called.
+    // A call that does not fit a slot is refused.
     let mut many = [0; 100];
     let is_refused = WriteForms::start(&mut many, &mut pair, &mut fill, &mut one).is_err();
     correct += u64::from(is_refused) << 6;

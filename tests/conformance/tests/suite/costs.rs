@@ -1,4 +1,4 @@
-//! What a call does on the bus, counted by emulated GPUs: figures that a change of a wire should
+//! Operations of a call on the bus, counted by emulated GPUs: figures that a change of a wire should
 //! lower, and must not raise.
 
 use std::sync::{Arc, Mutex};

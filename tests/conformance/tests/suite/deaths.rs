@@ -90,7 +90,7 @@ fn die(target: &Target, number: u32, at: Duration, calls: &Arc<AtomicU64>) -> Du
     thread::scope(|scope| {
         scope.spawn(move || {
             let error = use_it(target, calls).expect_err("it ends with the GPU");
-            // What has waited has ended, too, and all is freed.
+            // All waits have ended, too, and everything is freed.
             ends.send(error.to_string()).expect("the test waits");
         });
         thread::sleep(at);

@@ -126,7 +126,7 @@ fn print_count((function, count): (&String, &u64)) {
     eprintln!("counted {function} {count}");
 }
 
-/// What [`print_count`] has printed.
+/// Reads a line that [`print_count`] has printed.
 fn read_count(line: &str) -> Option<(&str, u64)> {
     let (function, count) = line.strip_prefix("counted ")?.split_once(' ')?;
     Some((function, count.parse().ok()?))

@@ -42,7 +42,7 @@ fn can_call_beside_another(target: &Target) -> bool {
 /// Words of each thread: too many for a slot of any wire.
 const WORDS: u64 = 5000;
 
-/// Functions with `write_forms`, whose calls `on_device` serves. What it declines gets 5 in each word.
+/// Functions with `write_forms`, whose calls `on_device` serves. Calls that it declines get 5 in each word.
 fn functions(executor: &Runtime, on_device: impl DeviceFunction) -> Functions {
     let mut functions = Functions::new();
     let itself = WriteForms::bind_async(|words, _, _, _| {

@@ -1,4 +1,4 @@
-//! What happens to the process: it has no descriptors, threads or addresses left, it is stopped for a while, a host
+//! Faults of the process: it has no descriptors, threads or addresses left, it is stopped for a while, a host
 //! function ends it. Launches work or are errors, and work again afterwards.
 
 use std::env;
@@ -109,7 +109,7 @@ fn no_descriptors_are_left(target: &Target) {
     let lowered = Lowered::to(libc::RLIMIT_NOFILE, 200);
     let taken: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     assert!(!taken.is_empty());
-    // What is there needs no more.
+    // The existing session needs no more descriptors.
     launch(&session, LARGE).unwrap();
     let mut failures = Failures::default();
     for _ in 0..3 {

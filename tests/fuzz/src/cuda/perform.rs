@@ -145,7 +145,7 @@ impl Sequence<'_> {
     }
 }
 
-/// What changes nothing.
+/// A call that changes nothing.
 fn query(operands: &mut Operands<'_>) -> u32 {
     let mut room = [0u64; 16];
     let which = operands.byte();

@@ -9,7 +9,7 @@ use crate::host_memory::{self, HOST_MEMORY};
 use crate::input::Operands;
 use crate::objects::{Object, Objects};
 
-/// What a handle or an address is of.
+/// The kind of object that a handle or an address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Context,
@@ -41,7 +41,7 @@ pub(super) const MEMORY: [Kind; 6] = [
     Kind::Global,
 ];
 
-/// What counts as leaked if its context is destroyed before it.
+/// Objects that count as leaked if their context is destroyed before them.
 const COUNTED: [Kind; 9] = [
     Kind::Block,
     Kind::AsyncBlock,
@@ -66,8 +66,8 @@ const STRANGE: [u64; 8] = [
     0x1fff_ffff_ffff_ff00,
 ];
 
-/// What streams of a context wait for, and a stream that ends their waits: each has a word of its own, which nothing
-/// else writes, so that no wait lasts for ever.
+/// Words that streams of a context wait for, and a stream that ends their waits: each wait has a word of its own,
+/// which nothing else writes, so that no wait lasts for ever.
 pub(super) struct Waits {
     pub(super) words: u64,
     pub(super) releaser: u64,
@@ -185,7 +185,7 @@ impl<'a> Sequence<'a> {
         is_intact
     }
 
-    /// Destroys a context by `destroy`, perhaps while it has work. What it still has counts as leaked, unless the
+    /// Destroys a context by `destroy`, perhaps while it has work. Objects left in it count as leaked, unless the
     /// context is broken.
     pub(super) fn destroy_context(
         &mut self,

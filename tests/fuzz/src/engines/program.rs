@@ -15,7 +15,7 @@ pub(super) const ALL_LANES: u64 = 64;
 const MAX_RECORDS: usize = 64;
 const MAX_DEPTH: usize = 3;
 
-/// What a record is.
+/// The operation of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Op {
@@ -332,7 +332,7 @@ enum Open {
     Loop { number: usize, counter: usize },
 }
 
-/// What writes a program.
+/// A program that is being written.
 struct Writer {
     text: String,
     open: Vec<Open>,

@@ -53,7 +53,7 @@ impl Sequence<'_> {
         self.ended(status, value)
     }
 
-    /// What changes nothing.
+    /// A call that changes nothing.
     fn query(&self, operands: &mut Operands<'_>) -> hsa_status_t {
         let which = operands.byte();
         let mut room = [0u64; 32];

@@ -10,7 +10,7 @@ use crate::host_memory::{self, HOST_MEMORY};
 use crate::input::Operands;
 use crate::objects::{Object, Objects};
 
-/// What a handle or an address is of.
+/// The kind of object that a handle or an address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Signal,

@@ -1,4 +1,4 @@
-//! What a device is to tasks and serving threads; `runtime` has one.
+//! The device, as tasks and serving threads know it; `runtime` has one.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

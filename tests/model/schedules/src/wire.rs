@@ -143,7 +143,7 @@ impl Drop for Request {
     }
 }
 
-/// What a device thread writes.
+/// A message of a device thread.
 enum Message {
     /// A call, and whether it has arrived completely.
     Call(Arc<Call>, bool),

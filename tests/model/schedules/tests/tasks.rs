@@ -86,7 +86,7 @@ impl Plan {
     }
 }
 
-/// What has happened to a task.
+/// The state of a task, as it was observed.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     runs: usize,

@@ -325,7 +325,7 @@ pub fn many() {
     println!("{counts:?}");
 }
 
-/// What is denied to a program without permission.
+/// Operations that are denied to a program without permission.
 pub fn denied(address: &str) {
     let address: SocketAddr = address.parse().expect("an address");
     let kind = |error: std::io::Error| {

@@ -9,7 +9,7 @@ const DEVICES: [&str; 2] = ["host", "emu"];
 /// The first piece that a program gets.
 const FIRST: u64 = 16 << 20;
 
-/// What `--heap-stats` prints.
+/// The numbers that `--heap-stats` prints.
 #[derive(Debug, PartialEq, Eq)]
 struct Statistics {
     allocations: u64,

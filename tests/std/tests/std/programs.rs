@@ -336,7 +336,7 @@ fn folders_without_a_program() {
     assert!(errors.contains(wanted), "{errors}");
 }
 
-/// What a check itself writes to the standard error: cargo's messages come before it, and the location
+/// The check's own error, on the standard error: cargo's messages come before it, and the location
 /// in a panic's message names the thread by its number.
 fn first_error(output: &Output) -> Option<String> {
     let errors = String::from_utf8_lossy(&output.stderr);

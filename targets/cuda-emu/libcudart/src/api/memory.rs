@@ -79,7 +79,7 @@ const HOST: u32 = 1;
 const DEVICE: u32 = 2;
 const MANAGED: u32 = 3;
 
-/// What the driver knows about an address.
+/// An attribute of an address, if the driver knows it.
 fn attribute(driver: &Driver, address: u64, attribute: P) -> Option<u64> {
     let mut value = 0u64;
     let to = (&raw mut value).cast();

@@ -29,7 +29,7 @@ const PIECE: usize = 64 << 10;
 /// A piece of a copy: its offsets in both ranges, and its length.
 type Piece = (usize, usize, usize);
 
-/// What a copy reads.
+/// The bytes that a copy reads.
 enum Source {
     /// Memory that is read when the stream gets there.
     Range(Range),

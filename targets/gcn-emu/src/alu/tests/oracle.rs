@@ -138,7 +138,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What is known of a case for differences.
+/// The emulator's result of a case, and the types by which differences are judged.
 struct Outcome {
     types: Vec<Option<Type>>,
     dst: Option<Type>,

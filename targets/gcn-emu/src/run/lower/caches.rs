@@ -1,4 +1,4 @@
-//! What an access or an instruction means for caches.
+//! Effects of accesses and instructions on caches.
 //!
 //! Source: LLVM, "User Guide for AMDGPU Backend", memory model of each architecture.
 

@@ -1,6 +1,6 @@
 //! Instructions that exist on hardware and are missing here, for errors.
 
-/// What programs use an instruction for, if it is known to be missing.
+/// The purpose of an instruction that is known to be missing.
 pub(super) fn family(name: &str) -> Option<&'static str> {
     Some(match name {
         "tex" | "tld4" | "txq" | "istypep" | "suld" | "sust" | "sured" | "suq" => {

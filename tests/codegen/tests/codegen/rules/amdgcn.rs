@@ -250,7 +250,7 @@ impl Family {
             ("device_load32_acquire", agent_acquired(agent.load)),
             ("device_store32_relaxed", vec![Op(agent.store)]),
             ("device_or_acquire", agent_acquired(agent.or)),
-            // What the claims protect is in words, which are written through.
+            // The words that claims protect are written through.
             (
                 "device_and_release",
                 [agent.release, &[Op(agent.and)]].concat(),

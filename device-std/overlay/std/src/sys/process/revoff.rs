@@ -37,7 +37,7 @@ pub enum Stdio {
 }
 
 impl Stdio {
-    /// What the host gets. `standard` is the number of the stream that a child may inherit.
+    /// Its number for the host. `standard` is the number of the stream that a child may inherit.
     fn to_host(&self, standard: u32) -> u32 {
         match self {
             Stdio::Inherit => standard,

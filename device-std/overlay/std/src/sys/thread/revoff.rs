@@ -20,7 +20,7 @@ pub struct Thread {
     done: Arc<AtomicU32>,
 }
 
-/// What a thread runs, and where it reports its end.
+/// The function that a thread runs, and the word that reports its end.
 struct Start {
     init: Box<ThreadInit>,
     done: Arc<AtomicU32>,

@@ -1,4 +1,4 @@
-//! What the host has opened for the program.
+//! Handles to files, sockets and processes that the host has opened for the program.
 
 use super::host::std_close;
 use super::result;
