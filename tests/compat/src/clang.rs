@@ -38,7 +38,7 @@ impl Clang {
         let default = format!("clang-{VERSION}");
         if asked.is_none() && !on_path(&default) {
             return Err(format!(
-                "no {default} (apt-get install {default} clang-tools-{VERSION} \
+                "no {default} (apt-get install {default} clang-tools-{VERSION} lld-{VERSION} \
                  libomp-{VERSION}-dev), and {CLANG} is not set"
             ));
         }
@@ -47,13 +47,15 @@ impl Clang {
             sources: sources.to_owned(),
             folder: scratch.join(format!("clang-{}", std::process::id())),
         };
-        // clang repeats an unknown name.
-        let wrapper = clang.ask("-print-prog-name=clang-linker-wrapper")?;
-        if !Path::new(&wrapper).is_absolute() {
-            return Err(format!(
-                "{} has no clang-linker-wrapper (apt-get install clang-tools-{VERSION})",
-                clang.compiler.display()
-            ));
+        for (program, package) in [("clang-linker-wrapper", "clang-tools"), ("ld.lld", "lld")] {
+            // clang repeats an unknown name.
+            let found = clang.ask(&format!("-print-prog-name={program}"))?;
+            if !Path::new(&found).is_absolute() {
+                return Err(format!(
+                    "{} has no {program} (apt-get install {package}-{VERSION})",
+                    clang.compiler.display()
+                ));
+            }
         }
         let header = Path::new(&clang.ask("-print-resource-dir")?).join("include/omp.h");
         if !header.exists() {
@@ -65,6 +67,14 @@ impl Clang {
         fs::create_dir_all(&clang.folder)
             .map_err(|error| format!("{}: {error}", clang.folder.display()))?;
         Ok(clang)
+    }
+
+    /// A command that compiles in a folder. GNU's linker needs longer than the compiler, for the symbols of LLVM's
+    /// libraries.
+    fn compile_in(&self, folder: &Path) -> Command {
+        let mut command = Command::new(&self.compiler);
+        command.current_dir(folder).arg("-fuse-ld=lld");
+        command
     }
 
     /// The compiler's answer.
@@ -115,8 +125,7 @@ impl Clang {
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let source = |file: &str| self.sources.join(file);
         let compile = || {
-            let mut command = Command::new(&self.compiler);
-            command.current_dir(&folder);
+            let mut command = self.compile_in(&folder);
             command.args([build.level, "-fopenmp"]);
             command.arg(format!("-fopenmp-targets={ARCH}-pc-linux-gnu"));
             // Headers shared with the programs for GCC.
@@ -130,8 +139,7 @@ impl Clang {
         }
         for file in &program.images {
             // A library compiled for offloading would register itself when loaded.
-            let mut command = Command::new(&self.compiler);
-            command.current_dir(&folder);
+            let mut command = self.compile_in(&folder);
             command.args(["-fPIC", "-shared", "-o", &library(file)]);
             complete(command.arg(source(file)))?;
         }
@@ -157,8 +165,8 @@ impl Clang {
         let folder = self.folder.join("loader");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let compile = |options: &[&str], file: &str| {
-            let mut command = Command::new(&self.compiler);
-            command.current_dir(&folder).args(options);
+            let mut command = self.compile_in(&folder);
+            command.args(options);
             complete(command.arg(self.sources.join(file)))
         };
         let library = library(loaded);
@@ -174,9 +182,8 @@ impl Clang {
     pub fn stand_in(&self, file: &str) -> Result<PathBuf, String> {
         let folder = self.folder.join("stand-in");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        let mut command = Command::new(&self.compiler);
-        command.args(["-fPIC", "-shared", "-o"]);
-        command.arg(folder.join(LIBOMPTARGET));
+        let mut command = self.compile_in(&folder);
+        command.args(["-fPIC", "-shared", "-o", LIBOMPTARGET]);
         complete(command.arg(self.sources.join(file)))?;
         Ok(folder)
     }

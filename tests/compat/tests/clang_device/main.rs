@@ -202,7 +202,9 @@ impl Bench {
         let ours = self.run(&file, program, Some(device))?;
         let include = format!("-I{}", self.pieces.join("include").display());
         let name = format!("host{}-{}", way.level, way.arch);
-        let host = self.build(program, &name, &["-fopenmp", &include])?;
+        // GNU's linker needs longer than the compiler, for the symbols of LLVM's libraries.
+        let options = ["-fopenmp", "-fuse-ld=lld", &include];
+        let host = self.build(program, &name, &options)?;
         let host = self.run(&host, program, None)?;
         if host.stdout != ours.stdout {
             return Err(format!(
