@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use conformance::{Target, child};
+use conformance::{Target, child, process};
 use emu_driver::calls;
 
 use crate::session::{Session, acting};
@@ -14,6 +14,9 @@ const COUNT: &str = "REVOFF_EMU_CALLS";
 
 /// How often a process uses a device. The call that fails belongs to one of the first uses.
 const USES: u32 = 6;
+
+/// How often it does so after the use in which a call has failed, at most.
+const USES_AFTER: u32 = 2;
 
 /// The functions of a driver.
 pub(crate) struct FailingCalls {
@@ -90,10 +93,14 @@ impl FailingCalls {
     /// Uses a device repeatedly. A use fails if one of its calls does, unless that is tolerated, and never otherwise.
     /// After each use, a bystander, which is another GPU of the same driver, works. During a use it is idle: its calls
     /// could be those that fail, which are numbered for the process and not for a GPU.
+    ///
+    /// A use leaves nothing: the number `held` of objects is the one before it, unless the failure `leaks`.
     pub(crate) fn repeat(
         &self,
         target: &Target,
         faults: impl Fn() -> u64,
+        held: impl Fn() -> u64,
+        leaks: bool,
         mut use_it: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
     ) {
         let fault = fault();
@@ -101,9 +108,17 @@ impl FailingCalls {
         // Without a bystander, the driver starts in the first use.
         let bystander = (!is_one_of(self.at_start))
             .then(|| calls::uncounted(|| Session::new(target, &acting(|what| what))));
+        let mut uses_after = 0;
         for time in 0..USES {
-            let before = faults();
+            let (before, held_before) = (faults(), held());
             let result = use_it();
+            // Threads of the use free objects after it. Meanwhile the bystander must not work: calls during its work are
+            // not counted and do not fail.
+            let left = || match leaks && faults() > 0 {
+                true => held_before,
+                false => held(),
+            };
+            assert_eq!(process::settle(left, held_before), held_before, "held");
             if let Some(bystander) = &bystander {
                 calls::uncounted(|| bystander.works());
             }
@@ -113,6 +128,12 @@ impl FailingCalls {
                 assert!(is_reported, "use {time} has no error");
             } else {
                 result.unwrap_or_else(|error| panic!("use {time}: {error}"));
+            }
+            if faults() > 0 {
+                if uses_after == USES_AFTER {
+                    break;
+                }
+                uses_after += 1;
             }
         }
         // A fault that did not happen has tested nothing.
