@@ -8,9 +8,12 @@ use std::{env, fs, thread};
 
 use revoff_build::device::Toolchain;
 use revoff_host::targets;
+use tempfile::TempDir;
 
-/// A command that runs an example on as many ranks as each part says, with its options. It fails after some minutes.
-fn command(example: &str, parts: &[(u32, &[&str])]) -> Command {
+/// A command that runs an example on as many ranks as each part says, with its options, and its folder of temporary
+/// files. It fails after some minutes.
+fn command(example: &str, parts: &[(u32, &[&str])]) -> (Command, TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
     let example = common::example(example);
     let mut command = Command::new("timeout");
     let mpirun = env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into());
@@ -27,16 +30,18 @@ fn command(example: &str, parts: &[(u32, &[&str])]) -> Command {
         ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
         ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
     ]);
+    // One that ends would remove a folder in which another one begins, and which fails then.
+    command.env("OMPI_MCA_orte_tmpdir_base", folder.path());
     for (number, (ranks, options)) in parts.iter().enumerate() {
         command.args((number > 0).then_some(":"));
         command.args(["-n", &ranks.to_string()]);
         command.arg(example.get_program()).args(*options);
     }
-    command
+    (command, folder)
 }
 
 fn run(example: &str, parts: &[(u32, &[&str])]) -> Output {
-    let mut command = command(example, parts);
+    let (mut command, _folder) = command(example, parts);
     let output = command.output().expect("mpirun runs");
     assert_ne!(output.status.code(), Some(TIMED_OUT), "{}", stderr(&output));
     output
@@ -223,7 +228,7 @@ fn a_rank_that_is_killed_ends_the_others() {
     // Their kernels run for hours.
     let options: [&str; 2] = ["--steps=1000000007", "--cells=999"];
     // Its output is not captured: it says why there are no ranks.
-    let mut command = command("halo", &[(3, &options)]);
+    let (mut command, _folder) = command("halo", &[(3, &options)]);
     let mut mpirun = command.spawn().expect("mpirun runs");
     let wait_for = |count: usize| {
         let begin = Instant::now();

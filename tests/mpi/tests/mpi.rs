@@ -369,6 +369,7 @@ fn check(
     expected: Expected,
 ) -> Result<(), Failed> {
     let program = env::current_exe()?;
+    let folder = tempfile::tempdir()?;
     let output = Command::new("timeout")
         .arg("600")
         .arg(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()))
@@ -379,6 +380,8 @@ fn check(
             ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
             (KERNEL, kernel),
         ])
+        // One that ends would remove a folder in which another one begins, and which fails then.
+        .env("OMPI_MCA_orte_tmpdir_base", folder.path())
         .envs(one_thread.then_some((ONE_THREAD, "1")))
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .args(["-n", &ranks.to_string()])
