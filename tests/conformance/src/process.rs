@@ -92,8 +92,8 @@ pub fn processor_waits() -> BTreeMap<u32, Duration> {
     waits.collect()
 }
 
-/// Waits for a while until `count` has come down to `expected`: the system lists a thread a little
-/// longer than it runs. Returns the last count.
+/// Waits for a while until `count` has come down to `expected`: threads free objects a little later than others notice,
+/// and the system lists a thread a little longer than it runs. Returns the last count.
 pub fn settle<T: Copy + PartialOrd>(count: impl Fn() -> T, expected: T) -> T {
     let start = Instant::now();
     loop {

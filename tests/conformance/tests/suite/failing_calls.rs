@@ -94,7 +94,7 @@ impl FailingCalls {
     /// After each use, a bystander, which is another GPU of the same driver, works. During a use it is idle: its calls
     /// could be those that fail, which are numbered for the process and not for a GPU.
     ///
-    /// A use leaves nothing: the number `held` of objects is the one before it, unless the failure `leaks`.
+    /// After a use, the number `held` of objects is the one before it, unless a call failed in it and that `leaks`.
     pub(crate) fn repeat(
         &self,
         target: &Target,
@@ -108,32 +108,35 @@ impl FailingCalls {
         // Without a bystander, the driver starts in the first use.
         let bystander = (!is_one_of(self.at_start))
             .then(|| calls::uncounted(|| Session::new(target, &acting(|what| what))));
-        let mut uses_after = 0;
+        let mut last = USES - 1;
         for time in 0..USES {
-            let (before, held_before) = (faults(), held());
+            let (faults_before, held_before) = (faults(), held());
             let result = use_it();
-            // Threads of the use free objects after it. Meanwhile the bystander must not work: calls during its work are
-            // not counted and do not fail.
-            let left = || match leaks && faults() > 0 {
-                true => held_before,
-                false => held(),
-            };
-            assert_eq!(process::settle(left, held_before), held_before, "held");
-            if let Some(bystander) = &bystander {
-                calls::uncounted(|| bystander.works());
-            }
-            let has_failed = faults() > before || (is_one_of(self.at_start) && faults() > 0);
-            if has_failed {
+            // Threads of the use free objects after it. The bystander waits for them: calls during its work are not
+            // counted, and do not fail.
+            let left = process::settle(
+                || match leaks && faults() > faults_before {
+                    true => held_before,
+                    false => held(),
+                },
+                held_before,
+            );
+            let has_failed = faults() > faults_before;
+            if has_failed || (is_one_of(self.at_start) && faults() > 0) {
                 let is_reported = result.is_err() || is_one_of(self.tolerated);
                 assert!(is_reported, "use {time} has no error");
             } else {
                 result.unwrap_or_else(|error| panic!("use {time}: {error}"));
             }
-            if faults() > 0 {
-                if uses_after == USES_AFTER {
-                    break;
-                }
-                uses_after += 1;
+            assert_eq!(left, held_before, "objects held after use {time}");
+            if let Some(bystander) = &bystander {
+                calls::uncounted(|| bystander.works());
+            }
+            if has_failed {
+                last = last.min(time + USES_AFTER);
+            }
+            if time == last {
+                break;
             }
         }
         // A fault that did not happen has tested nothing.
