@@ -1,4 +1,4 @@
-//! Operations of a call on the bus, counted by emulated GPUs: figures that a change of a wire should
+//! Operations on the bus for a call, counted by emulated GPUs: figures that a change of a wire should
 //! lower, and must not raise.
 
 use std::sync::{Arc, Mutex};

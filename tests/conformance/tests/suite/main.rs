@@ -194,6 +194,9 @@ const SELECTION: &[&str] = &[
     "a_queue_waits_for_another",
     "a_stencil_with_halos",
     "calls_have_no_races",
+    "slices_change_in_each_call",
+    "calls_are_right_in_weak_memory",
+    "a_wire_needs_what_it_waits_for",
 ];
 
 /// The tests with names of [`SELECTION`].
