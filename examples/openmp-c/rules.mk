@@ -19,7 +19,7 @@ FOR_GPU = -DGPU -fopenmp-extensions -fopenmp-cuda-mode -nogpulib
 # clang writes PTX 4.2 unless it is told another version: that of the piece.
 ptx = $(shell sed -n 's/^\.version \([0-9]*\)\.\([0-9]*\).*/ptx\1\2/p' $(PIECES)/$(1)/revoff_piece.ptx)
 # -rdynamic: the runtime finds the functions that device code calls by their names.
-LINK = $(CLANG) -fopenmp -rdynamic
+LINK = $(CLANG) -fopenmp -rdynamic $(LDFLAGS)
 
 %.host: %.c
 	$(LINK) $(OPENMP) $(FOR_HOST) -o $@ $(filter %.c %.so,$^) $(LDLIBS)

@@ -87,7 +87,7 @@ program allocatables
   do i = -2, 5
     call expect('shared after', shared(i), 3 * (1000 + i))
   end do
-  ! A part of the host's array, which the device does not allocate, either.
+  ! An element of an array that the host has allocated and mapped.
   allocate (mine(4))
   mine = [1, 2, 3, 4]
   !$omp target enter data map(to: mine)

@@ -21,6 +21,10 @@ const CLANG: &str = "REVOFF_CLANG";
 /// The compiler's version.
 const VERSION: &str = "22";
 
+/// The option of clang by which LLVM's linker links programs for this machine. With OpenMP, GNU's takes longer than the
+/// compiler, for the symbols of LLVM's libraries; it links the bundle's programs, and those with MPI.
+pub const LLD: &str = "-fuse-ld=lld";
+
 /// clang, and its working folder, which is removed at the end.
 pub struct Clang {
     compiler: OsString,
@@ -69,11 +73,10 @@ impl Clang {
         Ok(clang)
     }
 
-    /// A command that compiles in a folder. GNU's linker needs longer than the compiler, for the symbols of LLVM's
-    /// libraries.
-    fn compile_in(&self, folder: &Path) -> Command {
+    /// The compiler, as a command in a folder.
+    fn compiler_in(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.compiler);
-        command.current_dir(folder).arg("-fuse-ld=lld");
+        command.current_dir(folder).arg(LLD);
         command
     }
 
@@ -125,7 +128,7 @@ impl Clang {
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let source = |file: &str| self.sources.join(file);
         let compile = || {
-            let mut command = self.compile_in(&folder);
+            let mut command = self.compiler_in(&folder);
             command.args([build.level, "-fopenmp"]);
             command.arg(format!("-fopenmp-targets={ARCH}-pc-linux-gnu"));
             // Headers shared with the programs for GCC.
@@ -139,7 +142,7 @@ impl Clang {
         }
         for file in &program.images {
             // A library compiled for offloading would register itself when loaded.
-            let mut command = self.compile_in(&folder);
+            let mut command = self.compiler_in(&folder);
             command.args(["-fPIC", "-shared", "-o", &library(file)]);
             complete(command.arg(source(file)))?;
         }
@@ -165,8 +168,8 @@ impl Clang {
         let folder = self.folder.join("loader");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let compile = |options: &[&str], file: &str| {
-            let mut command = self.compile_in(&folder);
-            command.args(options);
+            let mut command = Command::new(&self.compiler);
+            command.current_dir(&folder).args(options);
             complete(command.arg(self.sources.join(file)))
         };
         let library = library(loaded);
@@ -182,8 +185,9 @@ impl Clang {
     pub fn stand_in(&self, file: &str) -> Result<PathBuf, String> {
         let folder = self.folder.join("stand-in");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        let mut command = self.compile_in(&folder);
-        command.args(["-fPIC", "-shared", "-o", LIBOMPTARGET]);
+        let mut command = Command::new(&self.compiler);
+        command.args(["-fPIC", "-shared", "-o"]);
+        command.arg(folder.join(LIBOMPTARGET));
         complete(command.arg(self.sources.join(file)))?;
         Ok(folder)
     }

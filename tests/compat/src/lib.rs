@@ -17,7 +17,7 @@ mod verdict;
 
 pub use build::{Build, complete, copy};
 pub use built::{BY, Built, SOURCES};
-pub use clang::{Clang, LIBOMPTARGET};
+pub use clang::{Clang, LIBOMPTARGET, LLD};
 pub use compare::{compare, compare_with_host};
 pub use edit::{lacks_registers, put, registers};
 pub use executable::write_executable;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    LIBOMPTARGET, Language, Outcome, Program, complete, folder, limit, prepare, program_output,
-    run, say, test,
+    LIBOMPTARGET, LLD, Language, Outcome, Program, complete, folder, limit, prepare,
+    program_output, run, say, test,
 };
 use libtest_mimic::Arguments;
 
@@ -202,8 +202,7 @@ impl Bench {
         let ours = self.run(&file, program, Some(device))?;
         let include = format!("-I{}", self.pieces.join("include").display());
         let name = format!("host{}-{}", way.level, way.arch);
-        // GNU's linker needs longer than the compiler, for the symbols of LLVM's libraries.
-        let options = ["-fopenmp", "-fuse-ld=lld", &include];
+        let options = ["-fopenmp", LLD, &include];
         let host = self.build(program, &name, &options)?;
         let host = self.run(&host, program, None)?;
         if host.stdout != ours.stdout {

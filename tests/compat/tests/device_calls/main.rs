@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    Cache, Ending, LIBOMPTARGET, Outcome, Program, folder, judge, limit, prepare, run, say, test,
+    Cache, Ending, LIBOMPTARGET, LLD, Outcome, Program, folder, judge, limit, prepare, run, say,
+    test,
 };
 use libtest_mimic::Arguments;
 
@@ -171,6 +172,7 @@ impl Bench {
             make.arg(format!("CLANG={}", self.clang));
             make.arg(format!("ARCHES={}", GPUS.join(" ")));
             make.arg(format!("CFLAGS={level} -Wall -Wextra -Werror"));
+            make.arg(format!("LDFLAGS={LLD}"));
             let output = make.arg(&file).output();
             let output = output.map_err(|error| format!("make: {error}"))?;
             if !output.status.success() {
