@@ -30,8 +30,8 @@ fn command(example: &str, parts: &[(u32, &[&str])]) -> (Command, TempDir) {
         ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
         ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
     ]);
-    // One that ends would remove a folder in which another one begins, and which fails then.
-    command.env("OMPI_MCA_orte_tmpdir_base", folder.path());
+    // Open MPI's `mpirun` removes, at its end, the folder in which others of this user are starting.
+    command.env("TMPDIR", folder.path());
     for (number, (ranks, options)) in parts.iter().enumerate() {
         command.args((number > 0).then_some(":"));
         command.args(["-n", &ranks.to_string()]);

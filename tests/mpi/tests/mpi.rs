@@ -380,8 +380,8 @@ fn check(
             ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
             (KERNEL, kernel),
         ])
-        // One that ends would remove a folder in which another one begins, and which fails then.
-        .env("OMPI_MCA_orte_tmpdir_base", folder.path())
+        // Open MPI's `mpirun` removes, at its end, the folder in which others of this user are starting.
+        .env("TMPDIR", folder.path())
         .envs(one_thread.then_some((ONE_THREAD, "1")))
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .args(["-n", &ranks.to_string()])

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
@@ -81,37 +81,40 @@ impl Shape {
     }
 }
 
-/// LLVM's compiler, if this machine has it.
-pub(crate) fn clang() -> Option<&'static Path> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let places = ["/usr/lib/llvm-22/bin/clang", "clang-22"];
-        places.into_iter().map(PathBuf::from).find(|place| {
-            let version = Command::new(place).arg("--version").output();
-            version.is_ok_and(|output| output.status.success())
-        })
-    });
-    if found.is_none() {
-        // The output of a test that passes is not seen.
-        assert!(std::env::var_os("CI").is_none(), "CI has LLVM 22");
-        println!("SKIPPED execution of kernels: no clang of LLVM 22 (clang-22, lld-22)");
+/// LLVM's compiler and linker.
+pub(crate) struct Tools {
+    pub(crate) clang: PathBuf,
+    lld: PathBuf,
+}
+
+impl Tools {
+    /// Those of this machine, if it has them.
+    pub(crate) fn find() -> Option<&'static Self> {
+        static FOUND: OnceLock<Option<Tools>> = OnceLock::new();
+        let found = FOUND.get_or_init(|| {
+            let find = |places: [&str; 2]| {
+                places.into_iter().map(PathBuf::from).find(|place| {
+                    let version = Command::new(place).arg("--version").output();
+                    version.is_ok_and(|output| output.status.success())
+                })
+            };
+            Some(Self {
+                clang: find(["/usr/lib/llvm-22/bin/clang", "clang-22"])?,
+                lld: find(["/usr/lib/llvm-22/bin/ld.lld", "ld.lld-22"])?,
+            })
+        });
+        if found.is_none() {
+            // The output of a test that passes is not seen.
+            assert!(std::env::var_os("CI").is_none(), "CI has LLVM 22");
+            println!("SKIPPED execution of kernels: no clang or lld of LLVM 22 (clang-22, lld-22)");
+        }
+        found.as_ref()
     }
-    found.as_deref()
 }
 
-/// LLVM's linker, beside its compiler.
-fn linker(clang: &Path) -> &'static Path {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let asked = Command::new(clang).arg("-print-prog-name=ld.lld").output();
-        let said = asked.expect("it was found before").stdout;
-        PathBuf::from(String::from_utf8_lossy(&said).trim())
-    })
-}
-
-/// Runs a tool of LLVM's, which succeeds.
+/// Runs a tool, which succeeds.
 fn succeed(command: &mut Command) {
-    let output = command.output().expect("LLVM 22 is installed");
+    let output = command.output().expect("it was found before");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
 }
@@ -123,15 +126,15 @@ pub(crate) fn compile(
     source: &str,
     flags: &[&str],
 ) -> Option<Vec<u8>> {
-    let clang = clang()?;
+    let tools = Tools::find()?;
     let folder = tempfile::tempdir().expect("a folder");
     let input = folder.path().join("kernel").with_extension(extension);
     let object = folder.path().join("kernel.o");
     let output = folder.path().join("kernel.hsaco");
     std::fs::write(&input, source).expect("a temporary file");
-    // One that also links starts itself again to compile: a third of the tests' time.
+    // If clang also links, it compiles in a second process, which takes a third of the tests' time.
     succeed(
-        Command::new(clang)
+        Command::new(&tools.clang)
             .args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-O2", "-c"])
             .arg(format!("-mcpu={arch}"))
             .args(flags)
@@ -140,7 +143,7 @@ pub(crate) fn compile(
             .arg(&object),
     );
     succeed(
-        Command::new(linker(clang))
+        Command::new(&tools.lld)
             .args(["-shared", "--no-undefined", "-o"])
             .args([&output, &object]),
     );

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use gcn_emu::{Arch, Fault};
 
-use crate::device::{Device, Shape, clang, compile};
+use crate::device::{Device, Shape, Tools, compile};
 
 const FUNCTIONS: &str = include_str!("functions.c");
 
@@ -45,7 +45,7 @@ fn inputs() -> Vec<u32> {
 
 /// The results of this machine.
 fn native(function: &str, input: &[u32]) -> Option<Vec<u32>> {
-    let clang = clang()?;
+    let clang = &Tools::find()?.clang;
     let folder = tempfile::tempdir().expect("a folder");
     let (source, program) = (folder.path().join("main.c"), folder.path().join("main"));
     let words: Vec<_> = input.iter().map(|word| format!("{word}u")).collect();
