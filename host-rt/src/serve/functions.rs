@@ -239,7 +239,7 @@ impl RegisteredFunction {
         Self::new(name, Callee::Async(function, spawn, on_device))
     }
 
-    /// The function, if there is one, that serves some calls of the asynchronous one with data in device memory.
+    /// The function that serves some of its calls with data in device memory, if it is asynchronous and has one.
     pub(super) fn on_device(&self) -> Option<&dyn DeviceFunction> {
         match &self.callee {
             Callee::Async(_, _, on_device) => on_device.as_deref(),

@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
             (Profile::Test, Kind::Test) => format!("{}-tests", krate.name),
         };
         let path = |extension| target_dir.join(format!("{file}.{extension}"));
-        // The compiler's output for GPUs, where no linker runs.
+        // The compiler's output for GPUs, in place of a linker's.
         let emitted = match self.target {
             StdTarget::Host => None,
             StdTarget::Gpu(arch) => Some(match arch.target {

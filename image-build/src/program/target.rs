@@ -102,7 +102,7 @@ impl StdTarget {
             ]),
             StdTarget::Gpu(arch) => {
                 changes.push(("cpu", json!(arch.name)));
-                // The compiler's output becomes the image: nothing is linked.
+                // A script: the compiler's output becomes the image, and nothing is linked.
                 changes.push(("linker", json!(linker)));
                 // With LLVM's builtins, `compiler-builtins` would be no part of the one unit of code that
                 // a program is, and it has the mathematical functions. Without them, LLVM does not turn

@@ -292,7 +292,7 @@ impl Checker {
 
         let mut observes = false;
         if operation.kind != AccessKind::Store {
-            // Weak accesses may synchronise threads of the block, if code is not explicit.
+            // Unless code is explicit, weak accesses may synchronise threads of the block.
             let scope = match strength {
                 Strength::Strong(scope) => Some(scope),
                 Strength::Weak => mixes.then_some(Scope::Cta),

@@ -208,7 +208,7 @@ pub enum ProgramError {
     /// There are too many parts.
     #[error("it has more than {limit} {what}")]
     TooMany {
-        /// The name of the parts.
+        /// The plural noun for them.
         what: &'static str,
         /// The limit.
         limit: usize,

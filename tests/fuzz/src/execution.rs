@@ -128,8 +128,8 @@ fn edit(bytes: &[u8]) -> String {
     lines.collect()
 }
 
-/// The kind of an instruction's word, which another of that kind may replace: its kind of register, or whether it is a
-/// number or a name, and the punctuation after it.
+/// The kind of an instruction's word, which only a word of the same kind may replace: its kind of register, or whether it
+/// is a number or a name, and the punctuation after it.
 fn kind(word: &str) -> [Option<char>; 2] {
     let class = |letter: char| match letter {
         '0'..='9' | '-' => '0',

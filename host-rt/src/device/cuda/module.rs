@@ -229,7 +229,7 @@ impl Globals {
     }
 }
 
-/// The images that the device loads, in words, if this is not one of them.
+/// A description of the images that the device loads; none if this is one of them.
 fn unsuitable(part: &Image, arch: &DeviceArch) -> Option<String> {
     let (sm, formats, kinds) = match arch {
         DeviceArch::Emulated(sm) => (*sm, &EMULATED_FORMATS[..], "PTX and fatbins with it"),

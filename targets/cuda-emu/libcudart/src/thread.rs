@@ -12,7 +12,7 @@ pub struct Dim3 {
     pub z: u32,
 }
 
-/// The contents of `<<<>>>`.
+/// The configuration of a launch, between `<<<` and `>>>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
     pub(crate) grid: Dim3,

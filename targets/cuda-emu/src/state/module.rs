@@ -41,7 +41,10 @@ pub(crate) fn set_dynamic(function: u64, bytes: u32) {
 }
 
 impl Function {
-    /// The kernel to launch: an error if only device code calls the function.
+    /// The kernel that a launch starts.
+    ///
+    /// # Errors
+    /// It is no kernel: only device code calls it.
     pub(crate) fn kernel(&self) -> Answer<Kernel> {
         self.kernel.ok_or(Code::INVALID_HANDLE)
     }

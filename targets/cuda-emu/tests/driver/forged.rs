@@ -36,7 +36,7 @@ fn random_calls_return() {
     let buffer = buffer.as_mut_ptr();
     for round in 0..rounds(ROUNDS) {
         if round % 5000 == 4999 {
-            // Memory that was never freed slows everything down.
+            // Objects that were never freed slow everything down.
             drop(gpu);
             gpu = Gpu::with(false);
         }

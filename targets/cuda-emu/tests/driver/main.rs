@@ -41,7 +41,7 @@ fn a_context_must_be_current() {
     works(cu!(cuCtxPopCurrent_v2(&raw mut popped => *mut u64)));
     assert_eq!(popped, gpu.context);
     is(cu!(cuCtxSynchronize()), CUDA_ERROR_INVALID_CONTEXT);
-    // Freeing needs none: the address says which context it is.
+    // Freeing needs no current context: the address identifies its own.
     works(cu!(cuMemFree_v2(other => u64)));
     works(cu!(cuCtxPushCurrent_v2(popped => u64)));
     works(cu!(cuCtxSynchronize()));

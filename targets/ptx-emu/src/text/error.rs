@@ -60,7 +60,7 @@ pub enum TextError {
     TooMany {
         /// The number.
         count: u64,
-        /// The name of the counted items.
+        /// The plural noun for the counted items.
         what: &'static str,
     },
     /// Brackets within each other exceed this limit.

@@ -332,7 +332,7 @@ enum Open {
     Loop { number: usize, counter: usize },
 }
 
-/// A program that is being written.
+/// Writes a program.
 struct Writer {
     text: String,
     open: Vec<Open>,

@@ -1,4 +1,4 @@
-//! Handles to files, sockets and processes that the host has opened for the program.
+//! Handles to objects that the host has opened for the program, such as files and sockets.
 
 use super::host::std_close;
 use super::result;
