@@ -79,7 +79,7 @@ macro_rules! calls_of {
 }
 pub(crate) use calls_of;
 
-/// The number of attempts in this process, and of those that succeeded.
+/// Attempts in this process, and successes among them.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     tried: AtomicU64,
@@ -89,9 +89,9 @@ pub(crate) struct Counter {
 /// The numbers of a target: a fuzzer whose input is always rejected tests little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// The number of attempts.
+    /// Attempts.
     pub tried: u64,
-    /// The number of those that succeeded.
+    /// Successful attempts.
     pub succeeded: u64,
 }
 
